@@ -9,7 +9,6 @@ import (
 
 	"stable/bilevel/option"
 	"stable/mat"
-	"stable/mat/kernel"
 )
 
 // Activity counts the steps in which a projection or a safeguard acted.
@@ -259,8 +258,12 @@ func (it *Iteration) checkNext() error {
 }
 
 func (it *Iteration) checkDistance(name string, next, start []float64) error {
-	r := math.Sqrt(kernel.SumSquaresSub(kernel.Shape{Rows: 1, Cols: len(next)}, next, 0, start, 0))
-	if !(r <= it.opt.Explode) {
+	var sum, odd float64 // the chain of one sum would take twice as long
+	for i, v := range next {
+		d := v - start[i]
+		sum, odd = odd, sum+d*d
+	}
+	if r := math.Sqrt(sum + odd); !(r <= it.opt.Explode) {
 		return &DivergedError{Step: it.k, Quantity: name, Value: r}
 	}
 	return nil

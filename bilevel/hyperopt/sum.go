@@ -37,10 +37,6 @@ func (s *sum) weight(i int) float64 {
 
 // row adds the term of row i to acc; stride is that of a matrix, 0 for a vector.
 func (s *sum) row(acc []float64, stride, i int) {
-	if s.full() {
-		s.one(acc, i)
-		return
-	}
 	col, val := s.data.Row(i)
 	if s.kind == hessian {
 		rankOne(acc, stride, s.factor(i, col, val), col, val)
@@ -71,20 +67,6 @@ func (s *sum) term(i int, t, u float64) float64 {
 		return s.weight(i) * s.loss.first(t, s.data.Label[i])
 	}
 	return s.weight(i) * s.loss.second(t) * u
-}
-
-// one is row for a row without gaps.
-func (s *sum) one(acc []float64, i int) {
-	a, u := s.data.Val[i*s.data.Dim:(i+1)*s.data.Dim], 0.0
-	t := mat.Dot(a, s.y)
-	if s.kind == hessVec {
-		u = mat.Dot(a, s.v)
-	}
-	if f := s.term(i, t, u); s.kind == value {
-		acc[0] += f
-	} else {
-		mat.Axpy(acc, f, a)
-	}
 }
 
 // full tells whether four serves: rows without gaps, and one predictor.

@@ -12,34 +12,11 @@ func recurVector(s Shape, dst []float64, ldd int, tau float64, h []float64, ldh 
 	recurAVX2(s, dst, ldd, tau, h, ldh, old, ldo, now, ldn)
 }
 
-func addScaledVector(s Shape, dst []float64, ldd int, a []float64, lda int, f float64, b []float64, ldb int) {
-	if inUse == 8 {
-		addScaledAVX512(s, dst, ldd, a, lda, f, b, ldb)
-		return
-	}
-	addScaledAVX2(s, dst, ldd, a, lda, f, b, ldb)
-}
-
-func outerVector(s Shape, a []float64, lda int, f float64, x, y []float64) {
-	if inUse == 8 {
-		outerAVX512(s, a, lda, f, x, y)
-		return
-	}
-	outerAVX2(s, a, lda, f, x, y)
-}
-
 func sumSquaresVector(s Shape, a []float64, lda int) float64 {
 	if inUse == 8 {
 		return sumSquaresAVX512(s, a, lda)
 	}
 	return sumSquaresAVX2(s, a, lda)
-}
-
-func sumSquaresSubVector(s Shape, a []float64, lda int, b []float64, ldb int) float64 {
-	if inUse == 8 {
-		return sumSquaresSubAVX512(s, a, lda, b, ldb)
-	}
-	return sumSquaresSubAVX2(s, a, lda, b, ldb)
 }
 
 func dotVector(x, y []float64) float64 {

@@ -147,7 +147,7 @@ func sumSquaresTwo(x, y []float64) (s, t float64) {
 
 // SumSquaresSub returns Σ (a_ij − b_ij)², each with its stride.
 func SumSquaresSub(s Shape, a []float64, lda int, b []float64, ldb int) float64 {
-	if Vector() && (s.Rows > 1 || s.Cols >= vectorNorm) {
+	if Vector() {
 		return sumSquaresSubVector(s, a, lda, b, ldb)
 	}
 	t := 0.0

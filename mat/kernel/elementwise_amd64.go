@@ -26,7 +26,7 @@ func recurAVX2(s Shape, dst []float64, ldd int, tau float64, h []float64, ldh in
 	archsimd.ClearAVXUpperBits()
 }
 
-func addScaledAVX2(s Shape, dst []float64, ldd int, a []float64, lda int, f float64, b []float64, ldb int) {
+func addScaledVector(s Shape, dst []float64, ldd int, a []float64, lda int, f float64, b []float64, ldb int) {
 	g := archsimd.BroadcastFloat64x4(f)
 	for i := 0; i < s.Rows; i++ {
 		w := s.width(i)
@@ -44,7 +44,7 @@ func addScaledAVX2(s Shape, dst []float64, ldd int, a []float64, lda int, f floa
 	archsimd.ClearAVXUpperBits()
 }
 
-func outerAVX2(s Shape, a []float64, lda int, f float64, x, y []float64) {
+func outerVector(s Shape, a []float64, lda int, f float64, x, y []float64) {
 	b := archsimd.BroadcastFloat64x4(f)
 	for i := 0; i < s.Rows; i++ {
 		w := s.width(i)
@@ -96,7 +96,7 @@ func sumSquaresAVX2(s Shape, a []float64, lda int) float64 {
 	return Sum(&t)
 }
 
-func sumSquaresSubAVX2(s Shape, a []float64, lda int, b []float64, ldb int) float64 {
+func sumSquaresSubVector(s Shape, a []float64, lda int, b []float64, ldb int) float64 {
 	var s0, s1, s2, s3 archsimd.Float64x4
 	for i := 0; i < s.Rows; i++ {
 		w := s.width(i)
@@ -150,44 +150,6 @@ func recurAVX512(s Shape, dst []float64, ldd int, tau float64, h []float64, ldh 
 	archsimd.ClearAVXUpperBits()
 }
 
-func addScaledAVX512(s Shape, dst []float64, ldd int, a []float64, lda int, f float64, b []float64, ldb int) {
-	g := archsimd.BroadcastFloat64x8(f)
-	for i := 0; i < s.Rows; i++ {
-		w := s.width(i)
-		d, p, q := dst[i*ldd:][:w], a[i*lda:][:w], b[i*ldb:][:w]
-		j := 0
-		for ; j+8 <= w; j += 8 {
-			g.MulAdd(archsimd.LoadFloat64x8Array((*[8]float64)(q[j:j+8:j+8])), archsimd.LoadFloat64x8Array((*[8]float64)(p[j:j+8:j+8]))).StoreArray((*[8]float64)(d[j : j+8 : j+8]))
-		}
-		if j < w {
-			t, _ := archsimd.LoadFloat64x8Part(p[j:])
-			u, _ := archsimd.LoadFloat64x8Part(q[j:])
-			g.MulAdd(u, t).StorePart(d[j:])
-		}
-	}
-	archsimd.ClearAVXUpperBits()
-}
-
-func outerAVX512(s Shape, a []float64, lda int, f float64, x, y []float64) {
-	b := archsimd.BroadcastFloat64x8(f)
-	for i := 0; i < s.Rows; i++ {
-		w := s.width(i)
-		d, q := a[i*lda:][:w], y[:w]
-		g := archsimd.BroadcastFloat64x8(x[i]).Mul(b)
-		j := 0
-		for ; j+8 <= w; j += 8 {
-			r := d[j : j+8 : j+8]
-			g.MulAdd(archsimd.LoadFloat64x8Array((*[8]float64)(q[j:j+8:j+8])), archsimd.LoadFloat64x8Array((*[8]float64)(r))).StoreArray((*[8]float64)(r))
-		}
-		if j < w {
-			t, _ := archsimd.LoadFloat64x8Part(d[j:])
-			u, _ := archsimd.LoadFloat64x8Part(q[j:])
-			g.MulAdd(u, t).StorePart(d[j:])
-		}
-	}
-	archsimd.ClearAVXUpperBits()
-}
-
 func sumSquaresAVX512(s Shape, a []float64, lda int) float64 {
 	var s0, s1, s2, s3 archsimd.Float64x8
 	for i := 0; i < s.Rows; i++ {
@@ -211,40 +173,6 @@ func sumSquaresAVX512(s Shape, a []float64, lda int) float64 {
 		}
 		if j < w {
 			y, _ := archsimd.LoadFloat64x8Part(x[j:])
-			s1 = y.MulAdd(y, s1)
-		}
-	}
-	var t [8]float64
-	s0.Add(s1).Add(s2.Add(s3)).StoreArray((*[8]float64)(t[:]))
-	archsimd.ClearAVXUpperBits()
-	return Sum(&t)
-}
-
-func sumSquaresSubAVX512(s Shape, a []float64, lda int, b []float64, ldb int) float64 {
-	var s0, s1, s2, s3 archsimd.Float64x8
-	for i := 0; i < s.Rows; i++ {
-		w := s.width(i)
-		x, z := a[i*lda:][:w], b[i*ldb:][:w]
-		j := 0
-		for ; j+4*8 <= w; j += 4 * 8 {
-			r, q := x[j:j+4*8:j+4*8], z[j:j+4*8:j+4*8]
-			y := archsimd.LoadFloat64x8Array((*[8]float64)(r)).Sub(archsimd.LoadFloat64x8Array((*[8]float64)(q)))
-			s0 = y.MulAdd(y, s0)
-			y = archsimd.LoadFloat64x8Array((*[8]float64)(r[8:])).Sub(archsimd.LoadFloat64x8Array((*[8]float64)(q[8:])))
-			s1 = y.MulAdd(y, s1)
-			y = archsimd.LoadFloat64x8Array((*[8]float64)(r[2*8:])).Sub(archsimd.LoadFloat64x8Array((*[8]float64)(q[2*8:])))
-			s2 = y.MulAdd(y, s2)
-			y = archsimd.LoadFloat64x8Array((*[8]float64)(r[3*8:])).Sub(archsimd.LoadFloat64x8Array((*[8]float64)(q[3*8:])))
-			s3 = y.MulAdd(y, s3)
-		}
-		for ; j+8 <= w; j += 8 {
-			y := archsimd.LoadFloat64x8Array((*[8]float64)(x[j : j+8 : j+8])).Sub(archsimd.LoadFloat64x8Array((*[8]float64)(z[j : j+8 : j+8])))
-			s0 = y.MulAdd(y, s0)
-		}
-		if j < w {
-			y, _ := archsimd.LoadFloat64x8Part(x[j:])
-			t, _ := archsimd.LoadFloat64x8Part(z[j:])
-			y = y.Sub(t)
 			s1 = y.MulAdd(y, s1)
 		}
 	}

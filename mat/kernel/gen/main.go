@@ -88,12 +88,12 @@ func generate() (map[string][]byte, error) {
 		for _, f := range forms {
 			out := text(f.file(name))
 			for _, d := range file.Decls {
-				f.write(out, code, fset, d)
+				f.write(out, code, fset, d, kernels)
 			}
 			f.tiles(out, name)
 		}
 		for _, d := range file.Decls {
-			if fn, ok := d.(*ast.FuncDecl); ok && kernels[fn.Name.Name] {
+			if fn, ok := d.(*ast.FuncDecl); ok && kernels[fn.Name.Name] && forms[1].has(last(fn.Doc)) {
 				dispatch(text("decl_amd64.go"), fset, fn)
 			}
 		}
@@ -155,10 +155,15 @@ func dispatch(b *bytes.Buffer, fset *token.FileSet, fn *ast.FuncDecl) {
 
 // directive returns what follows prefix in the last line of a comment that begins with it.
 func directive(doc *ast.CommentGroup, prefix string) (rest string, ok bool) {
+	return strings.CutPrefix(last(doc), prefix)
+}
+
+// last returns the last line of a comment.
+func last(doc *ast.CommentGroup) string {
 	if doc == nil {
-		return "", false
+		return ""
 	}
-	return strings.CutPrefix(doc.List[len(doc.List)-1].Text, prefix)
+	return doc.List[len(doc.List)-1].Text
 }
 
 var (
@@ -169,9 +174,9 @@ var (
 )
 
 // write writes a function, if it is of this form.
-func (f form) write(b *bytes.Buffer, text []byte, fset *token.FileSet, d ast.Decl) {
+func (f form) write(b *bytes.Buffer, text []byte, fset *token.FileSet, d ast.Decl, kernels map[string]bool) {
 	fn, ok := d.(*ast.FuncDecl)
-	if !ok || fn.Doc != nil && !f.has(fn.Doc.List[len(fn.Doc.List)-1].Text) {
+	if !ok || !f.has(last(fn.Doc)) {
 		return
 	}
 	lines := strings.Split(string(text[fset.Position(d.Pos()).Offset:fset.Position(d.End()).Offset]), "\n")
@@ -184,6 +189,9 @@ func (f form) write(b *bytes.Buffer, text []byte, fset *token.FileSet, d ast.Dec
 		for q := 0; q < n && f.has(line); q++ {
 			fmt.Fprintln(&all, strings.ReplaceAll(line, "Q", fmt.Sprint(q)))
 		}
+	}
+	if !forms[1].has(last(fn.Doc)) && kernels[fn.Name.Name] {
+		f.suffix = "Vector" // the only form
 	}
 	fmt.Fprintf(b, "\n%s", f.rewrite(all.String()))
 }

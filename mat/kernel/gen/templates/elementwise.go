@@ -24,6 +24,7 @@ func recurVector(s Shape, dst []float64, ldd int, tau float64, h []float64, ldh 
 	archsimd.ClearAVXUpperBits()
 }
 
+//gen:128,256
 func addScaledVector(s Shape, dst []float64, ldd int, a []float64, lda int, f float64, b []float64, ldb int) {
 	g := simd.BroadcastFloat64s(f)
 	for i := 0; i < s.Rows; i++ {
@@ -42,6 +43,7 @@ func addScaledVector(s Shape, dst []float64, ldd int, a []float64, lda int, f fl
 	archsimd.ClearAVXUpperBits()
 }
 
+//gen:128,256
 func outerVector(s Shape, a []float64, lda int, f float64, x, y []float64) {
 	b := simd.BroadcastFloat64s(f)
 	for i := 0; i < s.Rows; i++ {
@@ -96,6 +98,8 @@ func sumSquaresVector(s Shape, a []float64, lda int) float64 {
 }
 
 // sumSquaresSubVector is sumSquaresVector for the differences of two matrices.
+//
+//gen:128,256
 func sumSquaresSubVector(s Shape, a []float64, lda int, b []float64, ldb int) float64 {
 	var s0, s1, s2, s3 simd.Float64s
 	for i := 0; i < s.Rows; i++ {
