@@ -83,7 +83,7 @@ def measure(options, folder):
         print("round", turn + 1, "of", options.rounds, file=sys.stderr, flush=True)
         for pattern in PATTERNS:
             for name, program in tiers.items():
-                if name != TIERS[-1][0] or pattern == PATTERNS[4]:
+                if name != TIERS[-1][0] or pattern == PATTERNS[3]:
                     record(times, name, run(on, (program, *quick, pattern), {}))
         record(times, "gonum", run(on, (gonum, *quick, "."), {}))
         for what in ("Mul", "Cholesky", "Cond", "EigSym", "Truncate", "Step"):

@@ -66,28 +66,6 @@ func subRowsVector(y, s, x []float64, ld int) {
 	subRowsAVX2(y, s, x, ld)
 }
 
-func rank2MulVector(a0, a1, v, w, x, y []float64, v0, w0, x0, v1, w1, x1 float64) (s0, s1 float64) {
-	if inUse == 8 {
-		return rank2MulAVX512(a0, a1, v, w, x, y, v0, w0, x0, v1, w1, x1)
-	}
-	return rank2MulAVX2(a0, a1, v, w, x, y, v0, w0, x0, v1, w1, x1)
-}
-
-func reflectVector(x0, x1, x2, x3, v, u []float64, f0, f1, f2, f3 float64) (s0, s1, s2, s3 float64) {
-	if inUse == 8 {
-		return reflectAVX512(x0, x1, x2, x3, v, u, f0, f1, f2, f3)
-	}
-	return reflectAVX2(x0, x1, x2, x3, v, u, f0, f1, f2, f3)
-}
-
-func rotateVector(x, y []float64, s, tau float64) {
-	if inUse == 8 {
-		rotateAVX512(x, y, s, tau)
-		return
-	}
-	rotateAVX2(x, y, s, tau)
-}
-
 func solveUpperTransVector(x, u []float64, ld int) {
 	if inUse == 8 && len(x) >= vectorWide {
 		solveUpperTransAVX512(x, u, ld)

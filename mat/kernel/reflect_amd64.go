@@ -6,7 +6,7 @@ package kernel
 
 import "simd/archsimd"
 
-func rank2MulAVX2(a0, a1, v, w, x, y []float64, v0, w0, x0, v1, w1, x1 float64) (s0, s1 float64) {
+func rank2MulVector(a0, a1, v, w, x, y []float64, v0, w0, x0, v1, w1, x1 float64) (s0, s1 float64) {
 	n := len(a0)
 	a1, v, w, x, y = a1[:n], v[:n], w[:n], x[:n], y[:n]
 	var acc0, acc1 archsimd.Float64x4
@@ -31,7 +31,7 @@ func rank2MulAVX2(a0, a1, v, w, x, y []float64, v0, w0, x0, v1, w1, x1 float64) 
 	return Sum(&t0), Sum(&t1)
 }
 
-func reflectAVX2(x0, x1, x2, x3, v, u []float64, f0, f1, f2, f3 float64) (s0, s1, s2, s3 float64) {
+func reflectVector(x0, x1, x2, x3, v, u []float64, f0, f1, f2, f3 float64) (s0, s1, s2, s3 float64) {
 	n := len(v)
 	x0, x1, x2, x3, u = x0[:n], x1[:n], x2[:n], x3[:n], u[:n]
 	var acc0, acc1, acc2, acc3 archsimd.Float64x4
@@ -61,7 +61,7 @@ func reflectAVX2(x0, x1, x2, x3, v, u []float64, f0, f1, f2, f3 float64) (s0, s1
 	return Sum(&t0), Sum(&t1), Sum(&t2), Sum(&t3)
 }
 
-func rotateAVX2(x, y []float64, s, tau float64) {
+func rotateVector(x, y []float64, s, tau float64) {
 	n := len(x)
 	y = y[:n]
 	bs, ms := archsimd.BroadcastFloat64x4(s), archsimd.BroadcastFloat64x4(-s)
@@ -71,75 +71,6 @@ func rotateAVX2(x, y []float64, s, tau float64) {
 		g, h := archsimd.LoadFloat64x4Array((*[4]float64)(x[j:k:k])), archsimd.LoadFloat64x4Array((*[4]float64)(y[j:k:k]))
 		ms.MulAdd(bt.MulAdd(g, h), g).StoreArray((*[4]float64)(x[j:k:k]))
 		bs.MulAdd(mt.MulAdd(h, g), h).StoreArray((*[4]float64)(y[j:k:k]))
-	}
-	archsimd.ClearAVXUpperBits()
-}
-
-func rank2MulAVX512(a0, a1, v, w, x, y []float64, v0, w0, x0, v1, w1, x1 float64) (s0, s1 float64) {
-	n := len(a0)
-	a1, v, w, x, y = a1[:n], v[:n], w[:n], x[:n], y[:n]
-	var acc0, acc1 archsimd.Float64x8
-	bv0, bw0, bx0 := archsimd.BroadcastFloat64x8(-v0), archsimd.BroadcastFloat64x8(-w0), archsimd.BroadcastFloat64x8(x0)
-	bv1, bw1, bx1 := archsimd.BroadcastFloat64x8(-v1), archsimd.BroadcastFloat64x8(-w1), archsimd.BroadcastFloat64x8(x1)
-	for j := 0; j+8 <= n; j += 8 {
-		k := j + 8
-		vj, wj := archsimd.LoadFloat64x8Array((*[8]float64)(v[j:k:k])), archsimd.LoadFloat64x8Array((*[8]float64)(w[j:k:k]))
-		p := bw0.MulAdd(vj, bv0.MulAdd(wj, archsimd.LoadFloat64x8Array((*[8]float64)(a0[j:k:k]))))
-		q := bw1.MulAdd(vj, bv1.MulAdd(wj, archsimd.LoadFloat64x8Array((*[8]float64)(a1[j:k:k]))))
-		p.StoreArray((*[8]float64)(a0[j:k:k]))
-		q.StoreArray((*[8]float64)(a1[j:k:k]))
-		xj := archsimd.LoadFloat64x8Array((*[8]float64)(x[j:k:k]))
-		acc0 = p.MulAdd(xj, acc0)
-		acc1 = q.MulAdd(xj, acc1)
-		bx0.MulAdd(p, bx1.MulAdd(q, archsimd.LoadFloat64x8Array((*[8]float64)(y[j:k:k])))).StoreArray((*[8]float64)(y[j:k:k]))
-	}
-	var t0, t1 [8]float64
-	acc0.StoreArray((*[8]float64)(t0[:]))
-	acc1.StoreArray((*[8]float64)(t1[:]))
-	archsimd.ClearAVXUpperBits()
-	return Sum(&t0), Sum(&t1)
-}
-
-func reflectAVX512(x0, x1, x2, x3, v, u []float64, f0, f1, f2, f3 float64) (s0, s1, s2, s3 float64) {
-	n := len(v)
-	x0, x1, x2, x3, u = x0[:n], x1[:n], x2[:n], x3[:n], u[:n]
-	var acc0, acc1, acc2, acc3 archsimd.Float64x8
-	b0, b1, b2, b3 := archsimd.BroadcastFloat64x8(f0), archsimd.BroadcastFloat64x8(f1), archsimd.BroadcastFloat64x8(f2), archsimd.BroadcastFloat64x8(f3)
-	for j := 0; j+8 <= n; j += 8 {
-		k := j + 8
-		vj, uj := archsimd.LoadFloat64x8Array((*[8]float64)(v[j:k:k])), archsimd.LoadFloat64x8Array((*[8]float64)(u[j:k:k]))
-		p := b0.MulAdd(vj, archsimd.LoadFloat64x8Array((*[8]float64)(x0[j:k:k])))
-		p.StoreArray((*[8]float64)(x0[j:k:k]))
-		acc0 = p.MulAdd(uj, acc0)
-		p = b1.MulAdd(vj, archsimd.LoadFloat64x8Array((*[8]float64)(x1[j:k:k])))
-		p.StoreArray((*[8]float64)(x1[j:k:k]))
-		acc1 = p.MulAdd(uj, acc1)
-		p = b2.MulAdd(vj, archsimd.LoadFloat64x8Array((*[8]float64)(x2[j:k:k])))
-		p.StoreArray((*[8]float64)(x2[j:k:k]))
-		acc2 = p.MulAdd(uj, acc2)
-		p = b3.MulAdd(vj, archsimd.LoadFloat64x8Array((*[8]float64)(x3[j:k:k])))
-		p.StoreArray((*[8]float64)(x3[j:k:k]))
-		acc3 = p.MulAdd(uj, acc3)
-	}
-	var t0, t1, t2, t3 [8]float64
-	acc0.StoreArray((*[8]float64)(t0[:]))
-	acc1.StoreArray((*[8]float64)(t1[:]))
-	acc2.StoreArray((*[8]float64)(t2[:]))
-	acc3.StoreArray((*[8]float64)(t3[:]))
-	archsimd.ClearAVXUpperBits()
-	return Sum(&t0), Sum(&t1), Sum(&t2), Sum(&t3)
-}
-
-func rotateAVX512(x, y []float64, s, tau float64) {
-	n := len(x)
-	y = y[:n]
-	bs, ms := archsimd.BroadcastFloat64x8(s), archsimd.BroadcastFloat64x8(-s)
-	bt, mt := archsimd.BroadcastFloat64x8(tau), archsimd.BroadcastFloat64x8(-tau)
-	for j := 0; j+8 <= n; j += 8 {
-		k := j + 8
-		g, h := archsimd.LoadFloat64x8Array((*[8]float64)(x[j:k:k])), archsimd.LoadFloat64x8Array((*[8]float64)(y[j:k:k]))
-		ms.MulAdd(bt.MulAdd(g, h), g).StoreArray((*[8]float64)(x[j:k:k]))
-		bs.MulAdd(mt.MulAdd(h, g), h).StoreArray((*[8]float64)(y[j:k:k]))
 	}
 	archsimd.ClearAVXUpperBits()
 }

@@ -4,6 +4,7 @@ package kernel
 
 import "simd"
 
+//gen:128,256
 func rank2MulVector(a0, a1, v, w, x, y []float64, v0, w0, x0, v1, w1, x1 float64) (s0, s1 float64) {
 	n := len(a0)
 	a1, v, w, x, y = a1[:n], v[:n], w[:n], x[:n], y[:n]
@@ -29,6 +30,7 @@ func rank2MulVector(a0, a1, v, w, x, y []float64, v0, w0, x0, v1, w1, x1 float64
 	return Sum(&t0), Sum(&t1)
 }
 
+//gen:128,256
 func reflectVector(x0, x1, x2, x3, v, u []float64, f0, f1, f2, f3 float64) (s0, s1, s2, s3 float64) {
 	n := len(v)
 	x0, x1, x2, x3, u = x0[:n], x1[:n], x2[:n], x3[:n], u[:n]
@@ -56,6 +58,7 @@ func reflectVector(x0, x1, x2, x3, v, u []float64, f0, f1, f2, f3 float64) (s0, 
 	return Sum(&t0), Sum(&t1), Sum(&t2), Sum(&t3)
 }
 
+//gen:128,256
 func rotateVector(x, y []float64, s, tau float64) {
 	n := len(x)
 	y = y[:n]
