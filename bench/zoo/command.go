@@ -41,8 +41,8 @@ variance is that of rare numbers. A warning is any line of Result.Warnings. Stre
 without a limit (every entry of x held by the set, ∇²F singular there) are counted apart. Where the
 law has rare events, a ratio counts from 10 expected events on.
 
--root adds what the exact minimum of each stream's samples has, found by 50 exact Newton steps from the
-run's end: what no method can be expected to beat. It takes some seconds a run.
+-root adds what the exact minimum of each stream's samples has, where exact descent on these leads from
+the run's end: what no method can be expected to beat. It takes some seconds a run.
 
 Choose on seeds below 1000, and confirm on others.
 

@@ -46,7 +46,6 @@ type term struct {
 	bend  float64   // κ, the factor of the sample in the quadratic part
 	buf   [3]vector // scratch of the reader
 	bx    vector    // ∂u_0/∂x where a_0 depends on x
-	push  []float64 // a_kᵀv
 	pcg   rand.PCG
 	rng   *rand.Rand
 }
@@ -55,7 +54,7 @@ type vector = []float64
 
 func newTerm(k, dx int) *term {
 	t := &term{a: make([]row, k), b: make([]row, k), c: make(vector, k), u: make(vector, k), g: make(vector, k),
-		h: make(vector, k*k), push: make(vector, k), bx: make(vector, dx)}
+		h: make(vector, k*k), bx: make(vector, dx)}
 	t.rng = rand.New(&t.pcg)
 	return t
 }
@@ -88,12 +87,12 @@ type loss struct {
 	t     *term
 }
 
-// sum is a bilevel.Problem of two such losses, with Products, Values, GradXG and Truth.
+// sum is a bilevel.Problem of two such losses, with Products, Values and GradXG.
 type sum struct {
-	dx, dy     int
-	f, g       loss
-	tmpX, tmpY []float64
-	solver
+	dx, dy         int
+	f, g           loss
+	gx, mx, xy, gy []float64 // scratch
+	my, yx         []float64
 }
 
 func withQuads(dx, dy int, f, g loss) *sum {
@@ -102,8 +101,8 @@ func withQuads(dx, dy int, f, g loss) *sum {
 }
 
 func (s *sum) fresh() *sum {
-	n := &sum{dx: s.dx, dy: s.dy, f: s.f, g: s.g, tmpX: make(vector, s.dx), tmpY: make(vector, s.dy),
-		solver: newSolver(s.dx, s.dy)}
+	n := &sum{dx: s.dx, dy: s.dy, f: s.f, g: s.g, gx: make(vector, s.dx), mx: make(vector, s.dx), xy: make(vector, s.dx),
+		gy: make(vector, s.dy), my: make(vector, s.dy), yx: make(vector, s.dy)}
 	n.f.t, n.g.t = newTerm(s.f.width, s.dx), newTerm(s.g.width, s.dx)
 	return n
 }
@@ -142,57 +141,40 @@ func (l *loss) each(x, y []float64, batch []bilevel.Sample, visit func(t *term, 
 	return bend
 }
 
-// value returns the mean, and writes gradients that are not nil.
-func (s *sum) value(l *loss, gx, gy, x, y []float64, batch []bilevel.Sample) float64 {
+// value returns the mean, and writes its gradients.
+func (s *sum) value(l *loss, gx, gy, x, y []float64, batch []bilevel.Sample) (val float64) {
 	clear(gx)
 	clear(gy)
-	val := 0.0
 	bend := l.each(x, y, batch, func(t *term, w float64) {
 		val += w * t.w * t.val
 		for k, g := range t.g {
-			if gy != nil {
-				t.a[k].add(gy, w*t.w*g)
-			}
-			if gx != nil {
-				t.b[k].add(gx, w*t.w*g)
-			}
+			t.a[k].add(gy, w*t.w*g)
+			t.b[k].add(gx, w*t.w*g)
 		}
-		if gx != nil && t.at >= 0 {
+		if t.at >= 0 {
 			gx[t.at] += w * t.dw * t.val
 		}
 	})
 	if q := l.quad; q != nil {
-		mat.MulVecSym(s.tmpX, q.xx, x)
-		val += bend*mat.Dot(s.tmpX, x)/2 + mat.Dot(q.x, x)
-		plus(gx, bend, s.tmpX)
-		plus(gx, 1, q.x)
-		mat.MulVec(s.tmpX, q.xy, y)
-		val += bend * mat.Dot(s.tmpX, x)
-		plus(gx, bend, s.tmpX)
-		mat.MulVecSym(s.tmpY, q.yy, y)
-		val += bend*mat.Dot(s.tmpY, y)/2 + mat.Dot(q.y, y)
-		plus(gy, bend, s.tmpY)
-		plus(gy, 1, q.y)
-		mat.MulVecTrans(s.tmpY, q.xy, x)
-		plus(gy, bend, s.tmpY)
+		mat.MulVecSym(s.mx, q.xx, x)
+		mat.MulVec(s.xy, q.xy, y)
+		mat.Axpy(s.mx, 1, s.xy)
+		mat.MulVecSym(s.my, q.yy, y)
+		mat.MulVecTrans(s.yx, q.xy, x)
+		mat.Axpy(s.my, 1, s.yx)
+		val += bend*(mat.Dot(s.mx, x)+mat.Dot(s.my, y))/2 + mat.Dot(q.x, x) + mat.Dot(q.y, y)
+		mat.Axpy(gx, bend, s.mx)
+		mat.Axpy(gx, 1, q.x)
+		mat.Axpy(gy, bend, s.my)
+		mat.Axpy(gy, 1, q.y)
 	}
 	for i, v := range l.weighted(x) {
 		w, dw := l.decay(v)
 		val += w * y[i] * y[i] / 2
-		if gy != nil {
-			gy[i] += w * y[i]
-		}
-		if gx != nil {
-			gx[i] += dw * y[i] * y[i] / 2
-		}
+		gy[i] += w * y[i]
+		gx[i] += dw * y[i] * y[i] / 2
 	}
 	return val
-}
-
-func plus(dst []float64, c float64, v []float64) {
-	if dst != nil {
-		mat.Axpy(dst, c, v)
-	}
 }
 
 // weighted is x where the loss has weights of y_i².
@@ -209,116 +191,105 @@ func (s *sum) GradF(fx, fy, x, y []float64, xi []bilevel.Sample) error {
 }
 
 func (s *sum) GradG(gy, x, y []float64, phi []bilevel.Sample) error {
-	s.value(&s.g, nil, gy, x, y, phi)
+	s.value(&s.g, s.gx, gy, x, y, phi)
 	return nil
 }
 
 func (s *sum) GradXG(gx, x, y []float64, phi []bilevel.Sample) error {
-	s.value(&s.g, gx, nil, x, y, phi)
+	s.value(&s.g, gx, s.gy, x, y, phi)
 	return nil
 }
 
 func (s *sum) ValueF(x, y []float64, xi []bilevel.Sample) (float64, error) {
-	return s.value(&s.f, nil, nil, x, y, xi), nil
+	return s.value(&s.f, s.gx, s.gy, x, y, xi), nil
 }
 
 func (s *sum) ValueG(x, y []float64, phi []bilevel.Sample) (float64, error) {
-	return s.value(&s.g, nil, nil, x, y, phi), nil
+	return s.value(&s.g, s.gx, s.gy, x, y, phi), nil
 }
 
 func (s *sum) HessG(gyy *mat.Sym, x, y []float64, phi []bilevel.Sample) error {
 	gyy.Zero()
-	bend := s.g.each(x, y, phi, func(t *term, w float64) { t.outer(w, t.a, gyy) })
+	bend := s.second(x, y, phi, false, outer(gyy))
 	if q := s.g.quad; q != nil {
 		mat.AddScaledSym(gyy, gyy, bend, q.yy)
-	}
-	for i, v := range s.g.weighted(x) {
-		w, _ := s.g.decay(v)
-		gyy.Row(i)[i] += w
 	}
 	return nil
 }
 
 func (s *sum) CrossG(gxy *mat.Dense, x, y []float64, phi []bilevel.Sample) error {
 	gxy.Zero()
-	bend := s.g.each(x, y, phi, func(t *term, w float64) {
-		t.outer(w, t.b, gxy)
-		for k, a := range t.a {
-			if t.at >= 0 {
-				a.add(gxy.Row(t.at), w*t.dw*t.g[k])
-			}
-		}
-		for _, c := range t.jac {
-			gxy.Row(c.i)[c.j] += w * t.w * t.g[0] * c.v
-		}
-	})
+	bend := s.second(x, y, phi, true, outer(gxy))
 	if q := s.g.quad; q != nil {
 		mat.AddScaled(gxy, gxy, bend, q.xy)
-	}
-	for i, v := range s.g.weighted(x) {
-		_, dw := s.g.decay(v)
-		gxy.Row(i)[i] += dw * y[i]
 	}
 	return nil
 }
 
 func (s *sum) HessVecG(dst, x, y, v []float64, phi []bilevel.Sample) error {
 	clear(dst)
-	bend := s.g.each(x, y, phi, func(t *term, w float64) { t.along(v, w, t.a, dst) })
+	bend := s.second(x, y, phi, false, along(dst, v))
 	if q := s.g.quad; q != nil {
-		mat.MulVecSym(s.tmpY, q.yy, v)
-		mat.Axpy(dst, bend, s.tmpY)
-	}
-	for i, xi := range s.g.weighted(x) {
-		w, _ := s.g.decay(xi)
-		dst[i] += w * v[i]
+		mat.MulVecSym(s.my, q.yy, v)
+		mat.Axpy(dst, bend, s.my)
 	}
 	return nil
 }
 
 func (s *sum) CrossVecG(dst, x, y, v []float64, phi []bilevel.Sample) error {
 	clear(dst)
-	bend := s.g.each(x, y, phi, func(t *term, w float64) {
-		for k, a := range t.a {
-			if t.at >= 0 {
-				dst[t.at] += w * t.dw * t.g[k] * a.dot(v)
-			}
-		}
-		t.along(v, w, t.b, dst)
-		for _, c := range t.jac {
-			dst[c.i] += w * t.w * t.g[0] * c.v * v[c.j]
-		}
-	})
+	bend := s.second(x, y, phi, true, along(dst, v))
 	if q := s.g.quad; q != nil {
-		mat.MulVec(s.tmpX, q.xy, v)
-		mat.Axpy(dst, bend, s.tmpX)
-	}
-	for i, xi := range s.g.weighted(x) {
-		_, dw := s.g.decay(xi)
-		dst[i] += dw * y[i] * v[i]
+		mat.MulVec(s.mx, q.xy, v)
+		mat.Axpy(dst, bend, s.mx)
 	}
 	return nil
 }
 
-// outer adds w·ω·Σ ψ_kl left_k a_lᵀ.
-func (t *term) outer(w float64, left []row, to interface{ Row(i int) []float64 }) {
-	for k, r := range left {
-		for l, a := range t.a {
-			if c := w * t.w * t.h[k*len(t.a)+l]; c != 0 {
-				for i, v := range r.v {
-					a.add(to.Row(r.off+i), c*v)
+// second adds the parts c·left·rightᵀ of g_yy, or of g_xy, but for the quadratic one, and returns the
+// mean of κ.
+func (s *sum) second(x, y []float64, phi []bilevel.Sample, cross bool, add func(c float64, left, right row)) float64 {
+	bend := s.g.each(x, y, phi, func(t *term, w float64) {
+		lefts := t.a
+		if cross {
+			lefts = t.b
+			for k, a := range t.a {
+				if t.at >= 0 {
+					add(w*t.dw*t.g[k], row{t.at, one}, a)
 				}
 			}
+			for _, c := range t.jac {
+				add(w*t.w*t.g[0]*c.v, row{c.i, one}, row{c.j, one})
+			}
+		}
+		for k, left := range lefts {
+			for l, a := range t.a {
+				if h := t.h[k*len(t.a)+l]; h != 0 {
+					add(w*t.w*h, left, a)
+				}
+			}
+		}
+	})
+	for i, v := range s.g.weighted(x) {
+		w, dw := s.g.decay(v)
+		if cross {
+			w = dw * y[i]
+		}
+		add(w, row{i, one}, row{i, one})
+	}
+	return bend
+}
+
+var one = []float64{1}
+
+func outer(to interface{ Row(i int) []float64 }) func(c float64, left, right row) {
+	return func(c float64, left, right row) {
+		for i, v := range left.v {
+			right.add(to.Row(left.off+i), c*v)
 		}
 	}
 }
 
-// along adds w·ω·Σ ψ_kl (a_lᵀv)·to_k.
-func (t *term) along(v []float64, w float64, to []row, dst []float64) {
-	for k, a := range t.a {
-		t.push[k] = a.dot(v)
-	}
-	for k := range to {
-		to[k].add(dst, w*t.w*mat.Dot(t.h[k*len(t.a):(k+1)*len(t.a)], t.push))
-	}
+func along(dst, v []float64) func(c float64, left, right row) {
+	return func(c float64, left, right row) { left.add(dst, c*right.dot(v)) }
 }

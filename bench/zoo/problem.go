@@ -24,6 +24,7 @@ type label struct {
 type problem struct {
 	label
 	of      species
+	exact   *upper
 	set     bilevel.Set
 	f0      float64
 	best    float64       // the least F that is known
@@ -65,7 +66,7 @@ func sketch(seed uint64, index int, attempt uint64) (p *problem, x0, y0 []float6
 		p.SetName, p.set, reach = drawSet(r, p.of.dx)
 	}
 	x0, y0 = p.start(r, reach)
-	p.of.sum = p.of.fresh()
+	p.exact = upperOf(p.of.fresh())
 	return p, x0, y0, r
 }
 
@@ -95,10 +96,10 @@ func (p *problem) start(r *rand.Rand, reach float64) (x0, y0 []float64) {
 }
 
 func (p *problem) refer(x0 []float64) (err error) {
-	if p.f0, err = p.of.Objective(nil, x0); err != nil {
+	if p.f0, err = p.exact.at(x0); err != nil {
 		return err
 	}
-	if p.star, err = p.of.descend(p.set, x0); err != nil {
+	if p.star, err = p.exact.descend(p.set, x0); err != nil {
 		return err
 	}
 	p.best = p.star.F

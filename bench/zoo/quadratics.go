@@ -71,8 +71,6 @@ func psi(t *term) {
 	t.h[0], t.h[1], t.h[4], t.h[11], t.h[14] = s[0], s[1], s[1], s[4], s[4]
 }
 
-var one = []float64{1}
-
 // event draws B/share − 1 and (B/share)·z.
 func (n *noisy) event(r *rand.Rand) (factor, shift float64) {
 	z := 0.3 * r.NormFloat64()

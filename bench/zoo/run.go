@@ -7,9 +7,10 @@ import (
 	"slices"
 
 	"stable/bilevel"
+	"stable/bilevel/implicit"
 	"stable/bilevel/method"
 	"stable/bilevel/observe"
-	"stable/bilevel/saa"
+	"stable/bilevel/stream"
 	"stable/eig"
 	"stable/mat"
 )
@@ -43,8 +44,9 @@ func (o *outcome) left() float64 {
 
 // tuning has μ_g and L_g of the mean at x⁰, and steps from 1/L_g, falling as in theory.
 func (p *problem) tuning(e method.Entry) (t method.Tuning, err error) {
-	q, y, h := p.fresh(), slices.Clone(p.y0), mat.NewSym(len(p.y0))
-	if err := q.(bilevel.Truth).Solution(y, p.x0); err != nil {
+	q, h := p.fresh(), mat.NewSym(len(p.y0))
+	y := slices.Clone(p.y0)
+	if err := implicit.New(q).Solve(y, p.x0, 0); err != nil {
 		return t, err
 	}
 	if err := q.HessG(h, p.x0, y, nil); err != nil {
@@ -74,12 +76,8 @@ func (p *problem) run(ctx context.Context, e method.Entry, seed uint64, marks []
 			return o, err
 		}
 	}
-	q := p.fresh()
-	k := keep(q)
-	if root = root && p.Stream; root {
-		q = k
-	}
-	s, err := bilevel.New(q, e.New(t), bilevel.Options{X0: p.x0, Y0: p.y0, Set: p.runIn, Seed: seed})
+	m := &recalled{Method: e.New(t)}
+	s, err := bilevel.New(p.fresh(), m, bilevel.Options{X0: p.x0, Y0: p.y0, Set: p.runIn, Seed: seed})
 	if err != nil {
 		return o, err
 	}
@@ -107,16 +105,15 @@ func (p *problem) run(ctx context.Context, e method.Entry, seed uint64, marks []
 	o.Warnings, o.Reason, o.Steps, o.Seconds = r.Warnings, r.Reason.String(), r.Steps, r.Elapsed.Seconds()
 	o.Evaluations = float64(r.Counts.Evaluations()) / max(used(s), 1)
 	p.judge(&o, points)
-	if root && o.Failed == "" {
-		o.Root, err = p.root(ctx, k, s)
-		return o, err
+	if root && p.Stream && o.Failed == "" {
+		o.Root = p.root(m, s)
 	}
 	return o, nil
 }
 
 func (p *problem) judge(o *outcome, points [][]float64) {
 	end := points[len(points)-1]
-	f, err := p.of.Objective(nil, end)
+	f, err := p.exact.at(end)
 	if err != nil { // the run has gone where the lower level has no solution
 		o.Failed = fmt.Sprintf("%s; F at the end: %v", o.Failed, err)
 		f = math.MaxFloat64 // JSON has no infinity
@@ -124,7 +121,7 @@ func (p *problem) judge(o *outcome, points [][]float64) {
 	o.Rise = min(f-p.f0, math.MaxFloat64)
 	star := p.star
 	if err == nil {
-		if star, err = p.of.descend(p.set, end); err != nil {
+		if star, err = p.exact.descend(p.set, end); err != nil {
 			star, o.NoLimit = p.star, fmt.Sprintf("exact descent from the end: %v", err)
 		}
 	}
@@ -142,7 +139,7 @@ func (p *problem) judge(o *outcome, points [][]float64) {
 		o.NoLimit = fmt.Sprintf("exact descent from the end stalls with %.2g of F(x⁰) − F* left", star.Left/o.Gap)
 	}
 	for i, x := range points {
-		f, err := p.of.Objective(nil, x)
+		f, err := p.exact.at(x)
 		if err != nil {
 			f = math.MaxFloat64
 		}
@@ -153,86 +150,28 @@ func (p *problem) judge(o *outcome, points [][]float64) {
 	}
 }
 
-// kept is a stream that keeps the names that f and g are asked for, or the finite sum of these.
-type kept struct {
-	*bilevel.Completed
-	xi, phi names
+// recalled is a method whose samples can be had again.
+type recalled struct {
+	bilevel.Method
+	xi, phi *bilevel.Past
 }
 
-type names struct {
-	sum         bool
-	list, terms []bilevel.Sample
-	seen        map[bilevel.Sample]bool
+func (m *recalled) Start(it *bilevel.Iteration) (bilevel.Stepper, error) {
+	m.xi, m.phi = it.PastXi(), it.PastPhi()
+	return m.Method.Start(it)
 }
 
-func keep(p bilevel.Problem) *kept {
-	return &kept{bilevel.Complete(p), names{seen: map[bilevel.Sample]bool{}}, names{seen: map[bilevel.Sample]bool{}}}
-}
-
-// Streams is asked for once, by bilevel.New: nothing is kept of a stream before.
-func (k *kept) Streams() (upper, lower uint64) {
-	return uint64(len(k.xi.list)), uint64(len(k.phi.list))
-}
-
-// of returns the names of a batch, of all for the empty one of a sum.
-func (n *names) of(batch []bilevel.Sample) []bilevel.Sample {
-	if !n.sum {
-		for _, s := range batch {
-			if !n.seen[s] {
-				n.seen[s] = true
-				n.list = append(n.list, s)
-			}
-		}
-		return batch
-	}
-	if batch == nil {
-		return n.list
-	}
-	n.terms = n.terms[:0]
-	for _, s := range batch {
-		n.terms = append(n.terms, n.list[s])
-	}
-	return n.terms
-}
-
-func (k *kept) GradF(fx, fy, x, y []float64, xi []bilevel.Sample) error {
-	return k.Completed.GradF(fx, fy, x, y, k.xi.of(xi))
-}
-
-func (k *kept) GradG(gy, x, y []float64, phi []bilevel.Sample) error {
-	return k.Completed.GradG(gy, x, y, k.phi.of(phi))
-}
-
-func (k *kept) CrossG(gxy *mat.Dense, x, y []float64, phi []bilevel.Sample) error {
-	return k.Completed.CrossG(gxy, x, y, k.phi.of(phi))
-}
-
-func (k *kept) HessG(gyy *mat.Sym, x, y []float64, phi []bilevel.Sample) error {
-	return k.Completed.HessG(gyy, x, y, k.phi.of(phi))
-}
-
-func (k *kept) HessVecG(dst, x, y, v []float64, phi []bilevel.Sample) error {
-	return k.Completed.HessVecG(dst, x, y, v, k.phi.of(phi))
-}
-
-func (k *kept) CrossVecG(dst, x, y, v []float64, phi []bilevel.Sample) error {
-	return k.Completed.CrossVecG(dst, x, y, v, k.phi.of(phi))
-}
-
-// root returns outcome.Root: the point is where 50 exact Newton steps from the run's end lead.
-func (p *problem) root(ctx context.Context, k *kept, s *bilevel.Solver) (float64, error) {
-	k.xi.sum, k.phi.sum = true, true
-	exact, err := bilevel.New(k, saa.Newton{}, bilevel.Options{X0: s.X(), Y0: s.Y(), Set: p.runIn,
-		UpperBatch: bilevel.Full, LowerBatch: bilevel.Full})
-	if err == nil {
-		_, err = exact.Run(ctx, bilevel.Run{Steps: 50})
-	}
+// root returns outcome.Root: the point is where exact descent on a run's samples leads from its end.
+func (p *problem) root(m *recalled, s *bilevel.Solver) float64 {
+	u, n := upperOf(stream.Of(p.of.fresh())), s.Counts()
+	u.Xi, u.Phi = m.xi.Next(int(n.Xi)), m.phi.Next(int(n.Phi))
+	least, err := u.descend(p.set, p.base(s.X()))
 	if err != nil {
-		return -1, context.Cause(ctx)
+		return -1
 	}
 	o := outcome{Used: []float64{used(s)}}
-	if p.judge(&o, [][]float64{p.base(exact.X())}); len(o.Ratio) == 0 {
-		return -1, nil
+	if p.judge(&o, [][]float64{least.X}); len(o.Ratio) == 0 {
+		return -1
 	}
-	return o.Ratio[0], nil
+	return o.Ratio[0]
 }
