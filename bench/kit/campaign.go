@@ -55,6 +55,20 @@ func Open[R any](folder, name string, id Identity, share Share) (*Campaign[R], e
 	return c, err
 }
 
+// Play opens the campaign of a command, has it played, and closes it. Where a part waits for others it
+// says so.
+func Play[R any](c Common, name string, id Identity, out Terminal, play func(*Campaign[R]) error) error {
+	share, err := c.Share()
+	if err != nil {
+		return err
+	}
+	l, err := Open[R](c.Out, name, id, share)
+	if err == nil {
+		err = errors.Join(play(l), l.Close())
+	}
+	return share.Unfinished(err, out)
+}
+
 func (c *Campaign[R]) path(part int) string {
 	if c.share.Of == 1 {
 		return filepath.Join(c.folder, c.name+".ledger")

@@ -26,43 +26,29 @@ func MeanOf(v []float64) Estimate {
 	return Estimate{mean, student(len(v)-1, 0.95) * math.Sqrt(square/(n-1)/n)}
 }
 
-// student returns the t ≥ 0 with P(|T| ≤ t) = p for n degrees of freedom.
+// student returns the t ≥ 0 with P(|T| ≤ t) = p for n degrees of freedom. T = √n tan Θ, Θ with a
+// density ∝ cos^{n−1} (Abramowitz, Stegun, Handbook of Mathematical Functions, 26.7).
 func student(n int, p float64) float64 {
-	lo, hi := 0.0, 1.0
-	for studentWithin(n, hi) < p {
-		lo, hi = hi, 2*hi
-	}
+	lo, hi := 0.0, math.Pi/2
 	for range 60 {
-		if mid := (lo + hi) / 2; studentWithin(n, mid) < p {
+		if mid := (lo + hi) / 2; cosines(n-1, mid) < p*cosines(n-1, math.Pi/2) {
 			lo = mid
 		} else {
 			hi = mid
 		}
 	}
-	return hi
+	return math.Sqrt(float64(n)) * math.Tan(hi)
 }
 
-// studentWithin is P(|T| ≤ t), θ = arctan(t/√n) (Abramowitz, Stegun, Handbook of Mathematical
-// Functions, 26.7.3 and 26.7.4):
-//
-//	n even: sin θ (1 + 1/2 cos²θ + (1·3)/(2·4) cos⁴θ + … + … cos^{n−2}θ),
-//	n odd:  (2/π)(θ + sin θ (cos θ + 2/3 cos³θ + (2·4)/(3·5) cos⁵θ + … + … cos^{n−2}θ)).
-func studentWithin(n int, t float64) float64 {
-	theta := math.Atan(t / math.Sqrt(float64(n)))
+// cosines is ∫ cos^m from 0 to θ.
+func cosines(m int, theta float64) float64 {
 	sin, cos := math.Sincos(theta)
-	term, first := 1.0, 1
-	if n%2 == 1 {
-		term, first = cos, 2
+	sum, factor := 0.0, 1.0 // of the rest
+	for ; m > 1; m -= 2 {
+		sum += factor * math.Pow(cos, float64(m-1)) * sin / float64(m)
+		factor *= float64(m-1) / float64(m)
 	}
-	sum := 0.0
-	for i := first; i < n; i += 2 {
-		sum += term
-		term *= float64(i) / float64(i+1) * cos * cos
-	}
-	if n%2 == 0 {
-		return sin * sum
-	}
-	return 2 / math.Pi * (theta + sin*sum)
+	return sum + factor*[]float64{theta, sin}[m]
 }
 
 // Exponent returns the least-squares p of y ~ x^p, NaN for fewer than two points.

@@ -74,8 +74,10 @@ func (a Axis) fit(values []float64, pad float64) scale {
 	if len(values) > 0 {
 		lo, hi = slices.Min(values), slices.Max(values)
 	}
-	if a.Min != 0 {
-		lo = transform(a.Min, a.Log)
+	begin := transform(a.Min, a.Log)
+	given := a.Min != 0 && finite(begin)
+	if given {
+		lo = begin
 	}
 	size := max(math.Abs(lo), math.Abs(hi))
 	width := hi - lo
@@ -87,7 +89,7 @@ func (a Axis) fit(values []float64, pad float64) scale {
 		}
 		hi, below, above = max(lo, hi), half, half // data may end below Min
 	}
-	if a.Min != 0 {
+	if given {
 		below = 0
 	}
 	return scale{a.Log, lo - below, hi + above}

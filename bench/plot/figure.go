@@ -1,8 +1,7 @@
 // Package plot draws line figures as SVG and writes their numbers as CSV. Lengths are millimetres.
 //
-// Curves differ in colour (Okabe, Ito, "Color universal design", 2008, without yellow) and dashes.
-// Long ones are thinned as M4 does (Jugel, Jerzak, Hackenbroich, Markl, VLDB 2014), so peaks survive.
-// A figure is only read, and always gives the same bytes.
+// Curves differ in colour (Okabe, Ito, "Color universal design", 2008, without yellow) and dashes. A
+// figure is only read, and always gives the same bytes.
 package plot
 
 import (
@@ -19,13 +18,12 @@ import (
 // ErrEmpty says that no panel has a point that can be drawn.
 var ErrEmpty = errors.New("plot: nothing to draw")
 
-// Figure is a grid of panels over a legend of what they share and a caption: 85 mm wide with one column, else 178
-// mm. Text may hold superscripts and subscripts, "k^{−1/2}" and "y_{k}".
+// Figure is a grid of panels over a legend and a caption: 85 mm wide with one column, else 178 mm. Text may hold superscripts and subscripts, "k^{−1/2}" and "y_{k}".
 type Figure struct {
 	Caption string
 	Panels  []Panel
 	Columns int     // in a row; 0: at most 3
-	Height  float64 // mm, of a plot area, 15 to 1000; 0: 0.62 of a column's width
+	Height  float64 // mm, of a plot area; 0: 0.62 of a column's width
 }
 
 // Panel draws its first series last, on top.
@@ -39,7 +37,7 @@ type Panel struct {
 type Axis struct {
 	Label string
 	Log   bool
-	Min   float64  // 0: with the data. Curves that end below have an arrow there
+	Min   float64  // 0, or without a place: with the data. Curves that end below have an arrow there
 	Names []string // of the values 1, 2, …; nil: numbers
 }
 
@@ -56,37 +54,12 @@ type Series struct {
 	Faint   bool // behind the others, in grey, under one entry of the legend
 }
 
-// Line is y = C·x^P with its label along the right end: horizontal for P = 0, then extending the y
-// axis; of slope P on logarithmic axes; for P < 0 at x > 0.
+// Line is y = C·x^P, straight from From to To, both 0 for all the width: of slope P on logarithmic
+// axes, or horizontal, P = 0, and then within the y axis.
 type Line struct {
 	Label    string
 	C, P     float64
 	From, To float64
-}
-
-func (f *Figure) check() error {
-	if f.Columns < 0 || f.Height != 0 && !(f.Height >= 15 && f.Height <= 1000) {
-		return fmt.Errorf("plot: Figure.Columns = %d is negative, or Height = %g mm not in [15, 1000]", f.Columns, f.Height)
-	}
-	for i, p := range f.Panels {
-		for j, a := range []Axis{p.X, p.Y} {
-			if !finite(a.Min) || a.Log && a.Min < 0 {
-				return fmt.Errorf("plot: panel %d: %c.Min = %g: not finite, or negative on a logarithmic axis", i+1, 'X'+j, a.Min)
-			}
-		}
-		for j, s := range p.Series {
-			if n := len(s.X); len(s.Y) != n || len(s.Lo) != len(s.Hi) || len(s.Lo) != 0 && len(s.Lo) != n || s.Style < 0 {
-				return fmt.Errorf("plot: panel %d: series %d (%q): %d values in X, %d in Y, %d in Lo, %d in Hi, Style = %d",
-					i+1, j+1, s.Name, n, len(s.Y), len(s.Lo), len(s.Hi), s.Style)
-			}
-		}
-		for j, l := range p.Lines {
-			if !(finite(l.C) && finite(l.P) && finite(l.From) && finite(l.To) && l.From <= l.To) {
-				return fmt.Errorf("plot: panel %d: line %d (%q): C, P, From, To must be finite, From ≤ To", i+1, j+1, l.Label)
-			}
-		}
-	}
-	return nil
 }
 
 // huge is the largest magnitude drawn; differences do not overflow.
@@ -116,26 +89,21 @@ type entry struct {
 	band, dots bool
 }
 
-// looks returns each series' look, and legends: of each panel that shares no name, and of all others.
-func (f *Figure) looks() (all [][]look, legends [][]entry) {
-	legends = make([][]entry, len(f.Panels)+1)
-	for i, p := range f.Panels {
-		legend := &legends[len(f.Panels)]
-		if f.alone(i) {
-			legend = &legends[i]
-		}
+// looks returns each series' look, and the legend.
+func (f *Figure) looks() (all [][]look, legend []entry) {
+	for _, p := range f.Panels {
 		looks := make([]look, len(p.Series))
 		for j, s := range p.Series {
 			if s.Faint {
 				s.Name = "others"
 			}
 			if looks[j] = numbered(cmp.Or(s.Style, j+1)-1, cmp.Or(s.Style, j+1)-1); s.Name != "" {
-				looks[j] = enter(legend, s)
+				looks[j] = enter(&legend, s)
 			}
 		}
 		all = append(all, looks)
 	}
-	return all, legends
+	return all, legend
 }
 
 // enter adds a series to a legend; no colour comes twice while there are others.
@@ -157,24 +125,8 @@ func enter(legend *[]entry, s Series) look {
 	return e.look
 }
 
-func (f *Figure) alone(i int) bool {
-	for j, p := range f.Panels {
-		for _, s := range p.Series {
-			if j != i && slices.ContainsFunc(f.Panels[i].Series, func(t Series) bool {
-				return s.Name != "" && s.Name == t.Name || s.Faint && t.Faint
-			}) {
-				return false
-			}
-		}
-	}
-	return len(f.Panels) > 1
-}
-
-// WriteCSV writes panel,series,x,y,lo,hi, exactly; empty names are numbers from 1. Errors as of WriteSVG.
+// WriteCSV writes panel,series,x,y,lo,hi, exactly; empty names are numbers from 1.
 func (f *Figure) WriteCSV(w io.Writer) error {
-	if err := f.check(); err != nil {
-		return err
-	}
 	exact := func(v []float64, k int) string {
 		if k >= len(v) {
 			return ""

@@ -26,7 +26,7 @@ type page struct {
 	w, h    float64
 	caption []string
 	frames  []frame
-	legend  legend // of what panels share
+	legend  legend
 }
 
 type legend struct {
@@ -43,7 +43,6 @@ type frame struct {
 	title, xlabel []string // wrapped
 	x, y, w, h    float64  // plot area
 	looks         []look
-	legend        legend
 	empty         bool // nothing to draw
 }
 
@@ -55,11 +54,11 @@ func (f *Figure) layout() (*page, error) {
 		pg.w = 85 * mm
 	}
 	height := cmp.Or(f.Height*mm, 0.62*(pg.w-float64(cols-1)*gap)/float64(cols))
-	looks, legends := f.looks()
+	looks, entries := f.looks()
 	drawable, left := false, 0.0
 	for i := range pg.frames {
 		fr := &pg.frames[i]
-		fr.Panel, fr.h, fr.looks, fr.legend.entries = &f.Panels[i], height, looks[i], legends[i]
+		fr.Panel, fr.h, fr.looks = &f.Panels[i], height, looks[i]
 		x, y := fr.values()
 		fr.empty = len(x) == 0
 		drawable = drawable || !fr.empty
@@ -75,7 +74,7 @@ func (f *Figure) layout() (*page, error) {
 		return nil, fmt.Errorf("plot: no room for %d columns with these labels", cols)
 	}
 	y := pg.arrange(cols, column, left, height)
-	pg.legend.entries = legends[n]
+	pg.legend.entries = entries
 	y = pg.legend.place(margin, y, pg.w-2*margin)
 	if pg.caption = wrap(f.Caption, pg.w-2*margin, smallSize); len(pg.caption) > 0 {
 		y += 3 + float64(len(pg.caption))*smallSize*lead
@@ -84,8 +83,8 @@ func (f *Figure) layout() (*page, error) {
 	return pg, nil
 }
 
-// arrange places the panels and their legends, and returns their lower end.
-func (pg *page) arrange(cols int, column, left, height float64) (end float64) {
+// arrange places the panels, and returns their lower end.
+func (pg *page) arrange(cols int, column, left, height float64) float64 {
 	y := margin
 	for first := 0; first < len(pg.frames); first += cols {
 		row := pg.frames[first:min(first+cols, len(pg.frames))]
@@ -98,15 +97,12 @@ func (pg *page) arrange(cols int, column, left, height float64) (end float64) {
 			titles, labels = max(titles, len(f.title)), max(labels, len(f.xlabel))
 		}
 		y += 6 + float64(titles)*panelSize*lead
-		below := y + height + tickLen + 6 + smallSize*lead + float64(labels)*panelSize*lead
-		end = below
 		for i := range row {
 			row[i].y = y
-			end = max(end, row[i].legend.place(row[i].x-left, below, column))
 		}
-		y = end
+		y += height + tickLen + 6 + smallSize*lead + float64(labels)*panelSize*lead
 	}
-	return end
+	return y
 }
 
 func (f *frame) left() float64 {

@@ -13,12 +13,9 @@ import (
 
 const inkColour, dotSize = "#262626", 3.2
 
-// WriteSVG writes f as a stand-alone SVG picture, in one call of w. Errors: [ErrEmpty]; one that names
-// a field or series that cannot be drawn; that of w.
+// WriteSVG writes f as a stand-alone SVG picture, in one call of w. Errors: [ErrEmpty]; labels that
+// leave no room; that of w.
 func (f *Figure) WriteSVG(w io.Writer) error {
-	if err := f.check(); err != nil {
-		return err
-	}
 	pg, err := f.layout()
 	if err != nil {
 		return err
@@ -73,7 +70,6 @@ func (f *frame) draw(s *svg) {
 	if f.empty {
 		s.text(f.x+f.w/2, f.y+f.h/2, 0, font{panelSize, "middle", ` fill="#555"`}, "no data")
 	}
-	f.legend.draw(s)
 }
 
 func (f *frame) across(t tick) float64 { return f.x + f.w*(t.at-f.sx.lo)/(f.sx.hi-f.sx.lo) }
@@ -106,8 +102,8 @@ func (f *frame) drawBand(s *svg, series *Series, l look) {
 		}
 		top, bottom = append(top, hi), append(bottom, lo)
 	}
-	d, lower := "", runs(bottom, f.w)
-	for j, run := range runs(top, f.w) {
+	d, lower := "", runs(bottom)
+	for j, run := range runs(top) {
 		slices.Reverse(lower[j])
 		d += trace(slices.Concat(run, lower[j])) + "z"
 	}
@@ -123,7 +119,7 @@ func (f *frame) drawCurve(s *svg, series *Series, l look) {
 		pts = append(pts, f.place(x, series.Y[i]))
 	}
 	lines, dots := "", ""
-	for _, run := range runs(pts, f.w) {
+	for _, run := range runs(pts) {
 		d := trace(run)
 		line := strings.Contains(d, "L")
 		if line {
@@ -141,61 +137,31 @@ func (f *frame) drawCurve(s *svg, series *Series, l look) {
 	}
 }
 
-func (f *frame) sample(l Line) (pts []point) {
-	from, to := 0.0, 1.0
-	if l.From != 0 || l.To != 0 {
-		if from, to = f.sx.unit(l.From), f.sx.unit(l.To); math.IsNaN(from) { // not positive on a logarithmic axis
-			from = 0
-		}
-	}
-	for i := range 65 {
-		x := f.sx.value(from + float64(i)/64*(to-from))
-		if l.P < 0 && x <= 0 {
-			x = math.NaN()
-		}
-		pts = append(pts, f.place(x, l.C*math.Pow(x, l.P)))
-	}
-	return pts
-}
-
-// drawLine puts a line's label above or below it, where the curves leave most room.
+// drawLine puts a line's label above its right end, or below where there is no room.
 func (f *frame) drawLine(s *svg, l Line) {
-	pts := f.sample(l)
-	for _, run := range runs(pts, f.w) {
-		s.printf(`<path d="%s" fill="none" stroke="#707070" stroke-width=".7"/>`+"\n", trace(run))
+	from, to := l.From, l.To
+	if from == to {
+		from, to = f.sx.value(0), f.sx.value(1)
 	}
-	width, at, turn, room := textWidth(l.Label, smallSize), point{}, 0.0, -1.0
-	for i := range 2 * (len(pts) - 1) {
-		q, p, above := pts[i/2], pts[i/2+1], []float64{-smallSize, 2.5}[i%2]
-		angle := math.Atan2(p.y-q.y, p.x-q.x)
-		sin, cos := math.Sincos(angle)
-		end := point{p.x - 3*cos + above*sin, p.y - 3*sin - above*cos}
-		start, up := point{end.x - width*cos, end.y - width*sin}, smallSize*cos
-		inside := min(start.x, f.w-end.x, start.y-up, end.y-up, f.h-start.y, f.h-end.y) >= 0 // false for NaN
-		middle := point{(start.x+end.x)/2 + smallSize/3*sin, (start.y+end.y)/2 - smallSize/3*cos}
-		if r := min(f.clearance(middle), width); inside && r >= room {
-			at, turn, room = end, angle, r
-		}
+	a, b := f.place(from, l.C*math.Pow(from, l.P)), f.place(to, l.C*math.Pow(to, l.P))
+	if !a.ok() || !b.ok() {
+		return
 	}
-	if room >= 0 {
-		s.text(at.x, at.y, turn*180/math.Pi, font{smallSize, "end", ` fill="#555"`}, l.Label)
+	s.printf(`<path d="%s" fill="none" stroke="#707070" stroke-width=".7"/>`+"\n", trace([]point{a, b}))
+	if b.y < 0 && a.y > 0 { // it leaves at the top
+		b = point{a.x + (b.x-a.x)*a.y/(a.y-b.y), 0}
 	}
-}
-
-func (f *frame) clearance(at point) float64 {
-	least := math.Inf(1)
-	for _, s := range f.Series {
-		for i := range s.X {
-			p := f.place(s.X[i], s.Y[i])
-			q := f.place(s.X[max(i-1, 0)], s.Y[max(i-1, 0)])
-			dx, dy := p.x-q.x, p.y-q.y
-			t := min(max(((at.x-q.x)*dx+(at.y-q.y)*dy)/max(dx*dx+dy*dy, 1e-9), 0), 1)
-			if d := math.Hypot(q.x+t*dx-at.x, q.y+t*dy-at.y); d < least { // not NaN
-				least = d
-			}
-		}
+	along := 1.0
+	if l.P != 0 {
+		along = 0.9
 	}
-	return least
+	at := point{a.x + along*(b.x-a.x), a.y + along*(b.y-a.y)}
+	sin, cos := math.Sincos(math.Atan2(b.y-a.y, b.x-a.x))
+	up := 2.5
+	if at.y < smallSize+up {
+		up = -smallSize
+	}
+	s.text(at.x+up*sin, at.y-up*cos, math.Asin(sin)*180/math.Pi, font{smallSize, "end", ` fill="#555"`}, l.Label)
 }
 
 // drawArrows marks where curves first leave an axis that begins above their end.
@@ -240,40 +206,16 @@ func (f *frame) place(x, y float64) point {
 	return point{min(max(p.x, -far), far), min(max(p.y, -far), far)} // min and max keep NaN
 }
 
-func runs(pts []point, width float64) (out [][]point) {
+// runs are pts between breaks.
+func runs(pts []point) (out [][]point) {
 	first := 0
 	for i, p := range append(slices.Clone(pts), point{math.NaN(), 0}) {
 		if !p.ok() {
 			if i > first {
-				out = append(out, thin(pts[first:i], width))
+				out = append(out, pts[first:i])
 			}
 			first = i + 1
 		}
-	}
-	return out
-}
-
-// thin keeps, of more than 600 points, the first, highest, lowest and last of each column of one.
-func thin(run []point, width float64) []point {
-	if len(run) <= 600 {
-		return run
-	}
-	column := func(p point) float64 { return math.Floor(min(max(p.x, -1), width)) }
-	var out []point
-	for len(run) > 0 {
-		n, top, bottom := 1, 0, 0
-		for ; n < len(run) && column(run[n]) == column(run[0]); n++ {
-			if run[n].y < run[top].y {
-				top = n
-			}
-			if run[n].y > run[bottom].y {
-				bottom = n
-			}
-		}
-		for _, i := range slices.Compact([]int{0, min(top, bottom), max(top, bottom), n - 1}) {
-			out = append(out, run[i])
-		}
-		run = run[n:]
 	}
 	return out
 }

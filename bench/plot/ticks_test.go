@@ -114,6 +114,7 @@ func TestFitWidensAndObeys(t *testing.T) {
 		{"no data", Axis{}, nil, -0.1, 1.1},
 		{"given", Axis{Min: -2}, []float64{0, 8}, -2, 9},
 		{"given, log", Axis{Log: true, Min: 1e-8}, []float64{-12, 0}, -8, 0.8},
+		{"no place for Min", Axis{Log: true, Min: -1}, []float64{-12, -11}, -12.1, -10.9},
 		{"data below Min", Axis{Log: true, Min: 1e-8}, []float64{-12, -11}, -8, -7.5},
 	} {
 		s := c.axis.fit(c.data, 0.1)

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"slices"
 	"text/tabwriter"
 
 	"stable/bench/kit"
@@ -18,9 +17,10 @@ import (
 
 // descent is the flow for one α.
 type descent struct {
-	ratio float64   // α over the bound
-	t, v  []float64 // βt, and (V − F*)/(V(0) − F*)
-	rises int       // steps in which V rose
+	ratio        float64   // α over the bound
+	steps, rises int       // all steps, and those in which V rose
+	top, end     float64   // of (V − F*)/(V(0) − F*)
+	t, v         []float64 // βt, and that, at no more places than can be seen
 }
 
 // flows starts where V is most likely to rise, with β = 1; threshold is the least α, in units of the
@@ -48,15 +48,16 @@ func flows(p *quadratic.Problem, c theorem.Constants) (list []descent, bound, th
 func descend(p *quadratic.Problem, c theorem.Constants, o flow.Options) (d descent, err error) {
 	_, _, lF := c.Lipschitz()
 	const until = 8
-	steps := math.Ceil(until / o.Beta * 10 * math.Max(o.Beta*c.Lg, o.Alpha*lF))
-	o.H = until / o.Beta / steps
+	const seen = 600
+	d.steps = int(math.Ceil(until / o.Beta * 10 * math.Max(o.Beta*c.Lg, o.Alpha*lF)))
+	o.H = until / o.Beta / float64(d.steps)
 	f, err := flow.New(p, o)
 	if err != nil {
 		return d, err
 	}
 	_, best := p.Optimum()
 	first, before := 0.0, math.Inf(1)
-	for f.K() <= int(steps) {
+	for f.K() <= d.steps {
 		v, err := f.Lyapunov()
 		if err != nil {
 			return d, err
@@ -67,8 +68,11 @@ func descend(p *quadratic.Problem, c theorem.Constants, o flow.Options) (d desce
 		if v > before && v > 1e-12*first { // below, V is rounding
 			d.rises++
 		}
-		before = v
-		d.t, d.v = append(d.t, o.Beta*f.T()), append(d.v, v/first)
+		before, d.end = v, v/first
+		d.top = max(d.top, d.end)
+		if f.K()%(d.steps/seen+1) == 0 || f.K() == d.steps {
+			d.t, d.v = append(d.t, o.Beta*f.T()), append(d.v, d.end)
+		}
 		if err := f.Step(); err != nil {
 			return d, err
 		}
@@ -153,7 +157,7 @@ func flowPanel(w io.Writer, list []descent, bound, threshold float64) plot.Panel
 	panel := plot.Panel{Title: "Theorem 1",
 		X: plot.Axis{Label: "time βt"}, Y: plot.Axis{Label: "(V − F*)/(V(0) − F*)", Log: true, Min: 1e-3}}
 	for _, d := range list {
-		fmt.Fprintf(tw, "%g\t%d\t%d\t%.4g\t%.2g\n", d.ratio, len(d.v)-1, d.rises, slices.Max(d.v), kit.Last(d.v))
+		fmt.Fprintf(tw, "%g\t%d\t%d\t%.4g\t%.2g\n", d.ratio, d.steps, d.rises, d.top, d.end)
 		panel.Series = append(panel.Series, plot.Series{Name: fmt.Sprintf("α/β = %g × bound", d.ratio), X: d.t, Y: d.v})
 	}
 	tw.Flush()

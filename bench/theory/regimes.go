@@ -32,6 +32,11 @@ type row struct {
 	batch   func(k int) int // nil: 1
 	method  func(p *quadratic.Problem, a, b float64, k int) bilevel.Method
 	samples func(k int) float64
+
+	tried     []*series // of each choice
+	constants [2]float64
+	failed    int // choices of which a run failed
+	trials    *series
 }
 
 func (r *row) choices() [][2]float64 {

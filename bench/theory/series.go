@@ -4,6 +4,7 @@
 package theory
 
 import (
+	"context"
 	"fmt"
 	"slices"
 
@@ -14,10 +15,9 @@ type options struct {
 	kit.Common
 	groups int
 	length float64
-	share  kit.Share
 }
 
-func (o *options) parse(command, usage string, args []string, out kit.Terminal) (err error) {
+func (o *options) parse(command, usage string, args []string, out kit.Terminal) error {
 	fs := kit.NewFlags("bench "+command, usage+"\nFinished runs are kept in the -out folder: after an interrupt the same "+
 		"command goes on.\n\nFlags:\n", "")
 	o.Common.Add(fs, "fewer steps and trials, fewer decades")
@@ -32,13 +32,12 @@ func (o *options) parse(command, usage string, args []string, out kit.Terminal) 
 	case !(o.length > 0 && o.length <= 1):
 		return fmt.Errorf("%w: -length is %v, want 0 < length ≤ 1", kit.ErrUsage, o.length)
 	}
-	o.share, err = o.Share()
-	return err
+	return nil
 }
 
-func (o *options) open(name string) (*kit.Campaign[outcome], error) {
-	return kit.Open[outcome](o.Out, name, kit.Identity{Build: kit.Build(), Options: fmt.Sprintf(
-		"%s, %d groups, length %g, quick %t, seed %d", name, o.groups, o.length, o.Quick, o.Seed)}, o.share)
+func (o *options) play(name string, out kit.Terminal, play func(*kit.Campaign[outcome]) error) error {
+	return kit.Play(o.Common, name, kit.Identity{Build: kit.Build(), Options: fmt.Sprintf(
+		"%s, %d groups, length %g, quick %t, seed %d", name, o.groups, o.length, o.Quick, o.Seed)}, out, play)
 }
 
 // series is runs that are measured at marks, averaged over the trials of a group.
@@ -49,43 +48,53 @@ type series struct {
 	per     func(k int) int     // trials of a group
 	cost    func(k int) float64 // of a run
 	walk    func(k, t int) walk // trial t of k steps, but for its marks
+
+	groups []reading
+	failed int // runs
 }
 
-func (s *series) runs() [][]int {
-	if !s.horizon {
-		return [][]int{s.marks}
-	}
-	return slices.Collect(slices.Chunk(s.marks, 1))
-}
-
-func (s *series) runKey(k, t int) string { return fmt.Sprintf("run/%s/%d/%d", s.key, k, t) }
-
-func (s *series) tasks(groups int) (list []kit.Task[outcome]) {
-	for _, marks := range s.runs() {
-		k := kit.Last(marks)
-		for t := range groups * s.per(k) {
-			w := s.walk(k, t)
-			w.marks = marks
-			list = append(list, kit.Task[outcome]{Key: s.runKey(k, t), Cost: s.cost(k), Run: w.run})
-		}
-	}
-	return list
-}
-
-func (s *series) curves(groups int, done map[string]outcome) (list []reading, failed int) {
-	for g := range groups {
-		sum, i := newReading(len(s.marks)), 0
-		for _, marks := range s.runs() {
-			k := kit.Last(marks)
-			per := s.per(k)
-			for t := g * per; t < (g+1)*per; t++ {
-				d := done[s.runKey(k, t)]
-				failed += min(len(d.End), 1)
-				sum.add(i, d.Reading, 1/float64(per))
+// complete does the runs of series in so many groups.
+func complete(ctx context.Context, l *kit.Campaign[outcome], all []*series, groups int, what string, out kit.Terminal) error {
+	var tasks []kit.Task[outcome]
+	for _, s := range all {
+		s.each(func(key string, k, _ int, marks []int) {
+			for t := range groups * s.per(k) {
+				w := s.walk(k, t)
+				w.marks = marks
+				tasks = append(tasks, kit.Task[outcome]{Key: fmt.Sprint(key, t), Cost: s.cost(k), Run: w.run})
 			}
-			i += len(marks)
-		}
-		list = append(list, sum)
+		})
 	}
-	return list, failed
+	done, err := l.Complete(ctx, tasks, what, out)
+	if err != nil {
+		return err
+	}
+	for _, s := range all {
+		s.groups, s.failed = make([]reading, groups), 0
+		for g := range groups {
+			s.groups[g] = newReading(len(s.marks))
+			s.each(func(key string, k, first int, _ []int) {
+				for t := range s.per(k) {
+					d := done[fmt.Sprint(key, g*s.per(k)+t)]
+					s.failed += min(len(d.End), 1)
+					s.groups[g].add(first, d.Reading, 1/float64(s.per(k)))
+				}
+			})
+		}
+	}
+	return nil
+}
+
+// each visits the kinds of runs: k steps, the marks and the place of the first one.
+func (s *series) each(visit func(key string, k, first int, marks []int)) {
+	runs := [][]int{s.marks}
+	if s.horizon {
+		runs = slices.Collect(slices.Chunk(s.marks, 1))
+	}
+	first := 0
+	for _, marks := range runs {
+		k := kit.Last(marks)
+		visit(fmt.Sprintf("%s/%d/", s.key, k), k, first, marks)
+		first += len(marks)
+	}
 }

@@ -50,16 +50,16 @@ func (c *rateCase) constants() theorem.Constants {
 	return c.problem.Constants(max(c.radius, mat.Norm(y)/max(1, o.CrossNorm/o.MuG)))
 }
 
-func theorem2Variants(c theorem.Constants, rho float64) ([]variant, error) {
+func theorem2Variants(c theorem.Constants, rho float64) ([]*variant, error) {
 	if _, err := c.Theorem2(1, rho); err != nil {
 		return nil, err
 	}
-	return []variant{
-		{key: "practical", name: "practical", horizon: true, steps: func(k int) theorem.Steps {
+	return []*variant{
+		{series: series{key: "practical", horizon: true}, name: "practical", steps: func(k int) theorem.Steps {
 			r := bilevel.Constant(1 / math.Sqrt(float64(k)))
 			return theorem.Steps{Alpha: 2 * r, Beta: 2 * r, Tau: r}
 		}},
-		{key: "theorem", name: "the theorem’s steps", horizon: true, steps: func(k int) theorem.Steps {
+		{series: series{key: "theorem", horizon: true}, name: "the theorem’s steps", steps: func(k int) theorem.Steps {
 			s, err := c.Theorem2(k, rho)
 			if err != nil {
 				panic(err) // it was valid for k = 1
@@ -73,7 +73,7 @@ const ratio3 = 0.15
 
 // theorem3Variants returns β = 2/(c̃₅(k+20)) as in the proof, c̃₅ its constant for α = a·β; β =
 // 1/(k+20) as in the statement; and the theorem's steps.
-func theorem3Variants(c theorem.Constants) ([]variant, error) {
+func theorem3Variants(c theorem.Constants) ([]*variant, error) {
 	own, err := c.Theorem3()
 	if err != nil {
 		return nil, err
@@ -86,10 +86,10 @@ func theorem3Variants(c theorem.Constants) ([]variant, error) {
 		beta := bilevel.Power{C: b, K0: k0, P: 1}
 		return theorem.Steps{Alpha: bilevel.Power{C: ratio3 * b, K0: k0, P: 1}, Beta: beta, Tau: beta}
 	}
-	return []variant{
-		{key: "proof", name: "practical", steps: fixed(falling(2 / c5))},
-		{key: "printed", name: "practical, β as printed", steps: fixed(falling(1))},
-		{key: "theorem", name: "the theorem’s steps",
+	return []*variant{
+		{series: series{key: "proof"}, name: "practical", steps: fixed(falling(2 / c5))},
+		{series: series{key: "printed"}, name: "practical, β as printed", steps: fixed(falling(1))},
+		{series: series{key: "theorem"}, name: "the theorem’s steps",
 			far: 32, settled: 4 * int(own.Beta.(bilevel.Power).K0), steps: fixed(own)},
 	}, nil
 }

@@ -2,7 +2,6 @@ package theory
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -32,11 +31,23 @@ func Table1(ctx context.Context, args []string, out kit.Terminal) error {
 	if err := c.begin(); err != nil {
 		return err
 	}
-	done, chosen, err := c.run(ctx, out)
-	if err != nil {
-		return c.share.Unfinished(err, out)
-	}
-	return c.report(out.Stdout, chosen, done)
+	return c.play("table1", out, func(l *kit.Campaign[outcome]) error {
+		var choice, trials []*series
+		for _, r := range c.all {
+			choice = append(choice, r.tried...)
+		}
+		if err := complete(ctx, l, choice, 1, "choosing step sizes", out); err != nil {
+			return err
+		}
+		for _, r := range c.all {
+			r.choose()
+			trials = append(trials, r.trials)
+		}
+		if err := complete(ctx, l, trials, c.groups, "trials", out); err != nil {
+			return err
+		}
+		return c.report(out.Stdout)
+	})
 }
 
 type complexity struct {
@@ -57,50 +68,50 @@ func (c *complexity) begin() (err error) {
 	c.samples = max(1000, uint64(c.length*choiceSamples))
 	c.regimes, err = regimes(c.Seed)
 	for _, g := range c.regimes {
-		c.all = append(c.all, g.rows...)
+		for _, r := range g.rows {
+			c.plan(r)
+			c.all = append(c.all, r)
+		}
 	}
 	return err
 }
 
-func (c *complexity) run(ctx context.Context, out kit.Terminal) (done map[string]outcome, chosen map[*row]picked, err error) {
-	l, err := c.open("table1")
-	if err != nil {
-		return nil, nil, err
-	}
-	defer func() { err = errors.Join(err, l.Close()) }()
-	var choice, trials []kit.Task[outcome]
-	for _, r := range c.all {
-		choice = append(choice, c.tuning(r)...)
-	}
-	if done, err = l.Complete(ctx, choice, "choosing step sizes", out); err != nil {
-		return nil, nil, err
-	}
-	chosen = map[*row]picked{}
-	for _, r := range c.all {
-		chosen[r] = r.choose(done)
-		trials = append(trials, c.trials(r, chosen[r].constants).tasks(c.groups)...)
-	}
-	done, err = l.Complete(ctx, trials, "trials", out)
-	return done, chosen, err
-}
-
-func (c *complexity) tuning(r *row) (tasks []kit.Task[outcome]) {
-	if r.alpha == nil {
-		return nil
-	}
-	k := r.within(float64(c.samples))
+// plan makes a row's series: tried has one of each choice, trials fewer in a group for a mean over a
+// run, one for a long one. Runs of a group share a start where their number changes with the horizon.
+func (c *complexity) plan(r *row) {
+	key := r.key + "/" + r.name
+	r.constants = r.choices()[0]
 	for i, constants := range r.choices() {
-		for t := range choiceTrials {
-			w := r.walk(constants, k, c.Seed+tuneSeeds+uint64(t))
-			w.marks = []int{k}
-			tasks = append(tasks, kit.Task[outcome]{Key: r.tuneKey(i, t), Cost: float64(c.samples), Run: w.run})
+		if r.alpha == nil {
+			break
 		}
+		r.tried = append(r.tried, &series{key: fmt.Sprintf("tune/%s/%d", key, i), marks: []int{r.within(float64(c.samples))},
+			per: func(int) int { return choiceTrials }, cost: r.samples,
+			walk: func(k, t int) walk { return r.walk(constants, k, c.Seed+tuneSeeds+uint64(t)) }})
 	}
-	return tasks
-}
-
-func (r *row) tuneKey(choice, t int) string {
-	return fmt.Sprintf("tune/%s/%s/%d/%d", r.key, r.name, choice, t)
+	s := &series{key: "run/" + key, marks: c.horizons(r), horizon: r.horizon, cost: r.samples}
+	s.per = func(k int) int {
+		const long = 20000
+		n := 12
+		switch {
+		case r.horizon && k > long:
+			n = 1
+		case r.rho > 0:
+			n = 3
+		}
+		if c.Quick {
+			n = (n + 1) / 2
+		}
+		return n
+	}
+	s.walk = func(k, t int) walk {
+		w := r.walk(r.constants, k, c.Seed+uint64(t))
+		if r.horizon {
+			w.start = c.Seed + uint64(t/s.per(k))
+		}
+		return w
+	}
+	r.trials = s
 }
 
 func (r *row) walk(c [2]float64, k int, seed uint64) walk {
@@ -112,29 +123,15 @@ func (r *row) walk(c [2]float64, k int, seed uint64) walk {
 	return w
 }
 
-type picked struct {
-	constants [2]float64
-	failed    int // choices of which a run failed
-}
-
-func (r *row) choose(done map[string]outcome) picked {
-	best, least := picked{constants: r.choices()[0]}, math.Inf(1)
-	for i, constants := range r.choices() {
-		score, failed := 0.0, 0
-		for t := range choiceTrials {
-			d, ok := done[r.tuneKey(i, t)]
-			if !ok { // no choice
-				return best
-			}
-			score += d.Reading[upper][0] / choiceTrials
-			failed = max(failed, min(len(d.End), 1))
-		}
-		best.failed += failed
-		if failed == 0 && score < least {
-			least, best.constants = score, constants
+// choose takes the constants of least error of those that failed in no run.
+func (r *row) choose() {
+	least := math.Inf(1)
+	for i, s := range r.tried {
+		score := s.groups[0][upper][0]
+		if r.failed += min(s.failed, 1); s.failed == 0 && score < least {
+			least, r.constants = score, r.choices()[i]
 		}
 	}
-	return best
 }
 
 // horizons are steps in ratios of √2 within a run, of 2 between runs.
@@ -152,32 +149,4 @@ func (c *complexity) horizons(r *row) (list []int) {
 	}
 	slices.Reverse(list)
 	return list
-}
-
-// trials are a row's runs: fewer in a group for a mean over a run, one for a long one. Runs of a
-// group share a start where their number changes with the horizon.
-func (c *complexity) trials(r *row, constants [2]float64) *series {
-	s := &series{key: r.key + "/" + r.name, marks: c.horizons(r), horizon: r.horizon, cost: r.samples}
-	s.per = func(k int) int {
-		const long = 20000
-		n := 12
-		switch {
-		case r.horizon && k > long:
-			n = 1
-		case r.rho > 0:
-			n = 3
-		}
-		if c.Quick {
-			n = (n + 1) / 2
-		}
-		return n
-	}
-	s.walk = func(k, t int) walk {
-		w := r.walk(constants, k, c.Seed+uint64(t))
-		if r.horizon {
-			w.start = c.Seed + uint64(t/s.per(k))
-		}
-		return w
-	}
-	return s
 }

@@ -68,20 +68,20 @@ func inverses(v []float64) (u []float64) {
 	return u
 }
 
-func (c *complexity) report(w io.Writer, chosen map[*row]picked, done map[string]outcome) error {
+func (c *complexity) report(w io.Writer) error {
 	fig := plot.Figure{Columns: 2, Caption: fmt.Sprintf(
 		"Samples to reach ε, geometric mean over %d groups of trials; grey: the exponents of Table 1.", c.groups)}
 	for _, g := range c.regimes {
-		fig.Panels = append(fig.Panels, c.panels(w, g, upper, g.measure, done)...)
+		fig.Panels = append(fig.Panels, c.panels(w, g, upper, g.measure)...)
 		if g.rho == 0 {
-			fig.Panels = append(fig.Panels, c.panels(w, g, lower, "E‖y^{k} − y*(x^{k})‖²", done)...)
+			fig.Panels = append(fig.Panels, c.panels(w, g, lower, "E‖y^{k} − y*(x^{k})‖²")...)
 		}
 	}
-	c.choicesTable(w, chosen)
+	c.choicesTable(w)
 	return kit.WriteFigure(w, c.Out, "table1", &fig)
 }
 
-func (c *complexity) panels(w io.Writer, g *regime, error int, measure string, done map[string]outcome) []plot.Panel {
+func (c *complexity) panels(w io.Writer, g *regime, error int, measure string) []plot.Panel {
 	fmt.Fprintf(w, "%s, ε = %s\n", g.title, kit.Plain(measure))
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprint(tw, "method")
@@ -93,11 +93,10 @@ func (c *complexity) panels(w io.Writer, g *regime, error int, measure string, d
 	}
 	fmt.Fprintln(tw, "\tε from\tto\tsamples ξ, φ at the end\tfailed")
 	for _, r := range g.rows {
-		groups, failed := c.trials(r, [2]float64{}).curves(c.groups, done)
 		fmt.Fprint(tw, r.name)
 		var f [2]fitted
 		for i := range f {
-			f[i] = fit(groups, error, xi+i)
+			f[i] = fit(r.trials.groups, error, xi+i)
 			claim := "–"
 			if p := r.claims[i]; p > 0 && error == upper {
 				claim = fmt.Sprintf("%g", p)
@@ -106,7 +105,7 @@ func (c *complexity) panels(w io.Writer, g *regime, error int, measure string, d
 			panels[i].Series = append(panels[i].Series,
 				plot.Series{Name: r.name, X: inverses(f[i].eps), Y: f[i].n, Style: kit.Style(r.name)})
 		}
-		fmt.Fprintf(tw, "\t%.1e\t%.1e\t%.2g, %.2g\t%d\n", f[1].from, f[1].to, kit.Last(f[0].n), kit.Last(f[1].n), failed)
+		fmt.Fprintf(tw, "\t%.1e\t%.1e\t%.2g, %.2g\t%d\n", f[1].from, f[1].to, kit.Last(f[0].n), kit.Last(f[1].n), r.trials.failed)
 	}
 	fmt.Fprintln(tw)
 	tw.Flush()
@@ -132,17 +131,17 @@ func slopes(rows []*row, stream int, series []plot.Series) (lines []plot.Line) {
 	return lines
 }
 
-func (c *complexity) choicesTable(w io.Writer, chosen map[*row]picked) {
+func (c *complexity) choicesTable(w io.Writer) {
 	fmt.Fprintf(w, "constants, best of %d runs of %d samples each\n", choiceTrials, c.samples)
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	defer tw.Flush()
 	fmt.Fprintln(tw, "regime\tmethod\tstep sizes\tconstants\tat an edge\tsteps of a run\tchoices "+
 		"diverged\tsteps of the trials")
 	for _, r := range c.all {
-		p, marks, choice := chosen[r], c.horizons(r), "–\t\t\t"
+		marks, choice := r.trials.marks, "–\t\t\t"
 		if r.alpha != nil {
-			choice = fmt.Sprintf("a = %g, b = %g\t%s\t%d\t%d of %d", p.constants[0], p.constants[1],
-				r.edge(p.constants), r.within(float64(c.samples)), p.failed, len(r.choices()))
+			choice = fmt.Sprintf("a = %g, b = %g\t%s\t%d\t%d of %d", r.constants[0], r.constants[1],
+				r.edge(r.constants), r.within(float64(c.samples)), r.failed, len(r.choices()))
 		}
 		fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%d to %d\n", r.title, r.name, r.orders, choice, marks[0], kit.Last(marks))
 	}

@@ -2,7 +2,6 @@ package theory
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -35,11 +34,19 @@ func Theorems(ctx context.Context, args []string, out kit.Terminal) (err error) 
 	if r.cases, err = rateCases(r.Seed); err != nil {
 		return err
 	}
-	done, err := r.run(ctx, out)
-	if err != nil {
-		return r.share.Unfinished(err, out)
+	var all []*series
+	for _, c := range r.cases {
+		for _, v := range c.variants {
+			r.plan(c, v)
+			all = append(all, &v.series)
+		}
 	}
-	return r.report(out.Stdout, done)
+	return r.play("theorems", out, func(l *kit.Campaign[outcome]) error {
+		if err := complete(ctx, l, all, r.groups, "trials", out); err != nil {
+			return err
+		}
+		return r.report(out.Stdout)
+	})
 }
 
 type rates struct {
@@ -49,34 +56,19 @@ type rates struct {
 
 type rateCase struct {
 	*regime
-	variants []variant
+	variants []*variant
 }
 
 type variant struct {
-	key, name string
-	steps     func(k int) theorem.Steps // for a run of k steps
-	horizon   bool                      // they depend on k
-	far       int                       // times as long, a third as many
-	settled   int                       // where the start has been forgotten
+	series
+	name    string
+	steps   func(k int) theorem.Steps // for a run of k steps
+	far     int                       // times as long, a third as many
+	settled int                       // where the start has been forgotten
 }
 
-func (r *rates) run(ctx context.Context, out kit.Terminal) (done map[string]outcome, err error) {
-	l, err := r.open("theorems")
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, l.Close()) }()
-	var tasks []kit.Task[outcome]
-	for _, c := range r.cases {
-		for _, v := range c.variants {
-			tasks = append(tasks, r.trials(c, v).tasks(r.groups)...)
-		}
-	}
-	return l.Complete(ctx, tasks, "trials", out)
-}
-
-// trials are a variant's runs, with marks in ratios of 2.
-func (r *rates) trials(c *rateCase, v variant) *series {
+// plan makes a variant's series, with marks in ratios of 2.
+func (r *rates) plan(c *rateCase, v *variant) {
 	trials, first, last := 10, 128, 1<<17
 	if r.Quick {
 		trials, first, last = 4, 32, 1<<14
@@ -85,22 +77,23 @@ func (r *rates) trials(c *rateCase, v variant) *series {
 	if v.far > 0 && !r.Quick {
 		trials, last = trials/3, last*v.far
 	}
-	s := &series{key: c.key + "/" + v.key, horizon: v.horizon, per: func(int) int { return trials },
-		cost: func(k int) float64 { return float64(k) },
-		walk: func(k, t int) walk {
-			a := v.steps(k)
-			return walk{problem: c.problem, method: plainSTABLE(c.problem, a.Alpha, a.Beta, a.Tau), radius: c.radius,
-				rho: c.rho, start: r.Seed + uint64(t), seed: r.Seed + uint64(t)}
-		}}
 	for k := first; k <= last; k *= 2 {
-		s.marks = append(s.marks, k)
+		v.marks = append(v.marks, k)
 	}
-	return s
+	v.key = c.key + "/" + v.key
+	v.per = func(int) int { return trials }
+	v.cost = func(k int) float64 { return float64(k) }
+	v.walk = func(k, t int) walk {
+		a, seed := v.steps(k), r.Seed+uint64(t)
+		return walk{problem: c.problem, method: plainSTABLE(c.problem, a.Alpha, a.Beta, a.Tau), radius: c.radius,
+			rho: c.rho, start: seed, seed: seed}
+	}
 }
 
 // decay is a mean over groups with its interval, and exponents: of all marks but the first 30 %, where
 // the start shows, and of the last three.
-func decay(v variant, marks []int, groups []reading, of int) (s plot.Series, exponent, late kit.Estimate) {
+func decay(v *variant, of int) (s plot.Series, exponent, late kit.Estimate) {
+	marks, groups := v.marks, v.groups
 	for i, mark := range marks {
 		var values []float64
 		for _, g := range groups {
@@ -126,7 +119,7 @@ func decay(v variant, marks []int, groups []reading, of int) (s plot.Series, exp
 	return s, from(min(skip, n-3)), from(n - 3)
 }
 
-func (r *rates) report(w io.Writer, done map[string]outcome) error {
+func (r *rates) report(w io.Writer) error {
 	flowing, err := quadratic.New(flowOptions(r.Seed))
 	if err != nil {
 		return err
@@ -140,7 +133,7 @@ func (r *rates) report(w io.Writer, done map[string]outcome) error {
 			"Bands: 95 %% interval over %d groups of trials; grey: the order proved.", r.groups)}
 	fig.Panels = append(fig.Panels, flowPanel(w, list, bound, threshold))
 	for _, c := range r.cases {
-		panel, err := r.panel(w, c, done)
+		panel, err := c.panel(w)
 		if err != nil {
 			return err
 		}
@@ -149,7 +142,7 @@ func (r *rates) report(w io.Writer, done map[string]outcome) error {
 	return kit.WriteFigure(w, r.Out, "theorems", &fig)
 }
 
-func (r *rates) panel(w io.Writer, c *rateCase, done map[string]outcome) (plot.Panel, error) {
+func (c *rateCase) panel(w io.Writer) (plot.Panel, error) {
 	order, label, place, measure := -1.0, "1/k", 0.2, "E‖x^{k} − x*‖²"
 	panel := plot.Panel{Title: "Theorem 3, strongly convex",
 		X: plot.Axis{Label: "steps k", Log: true}, Y: plot.Axis{Label: "squared error", Log: true}}
@@ -162,12 +155,10 @@ func (r *rates) panel(w io.Writer, c *rateCase, done map[string]outcome) (plot.P
 	fmt.Fprintln(tw, "step sizes\tmeasure\tfitted exponent\tover the last three marks\tfirst value\tlast "+
 		"value\tα, β, τ at the first and the last step")
 	for _, v := range c.variants {
-		trials := r.trials(c, v)
-		top := kit.Last(trials.marks)
+		top := kit.Last(v.marks)
 		s := v.steps(top)
-		groups, _ := trials.curves(r.groups, done)
 		for q, name := range []string{upper: measure, lower: "E‖y^{k} − y*(x^{k})‖²"} {
-			d, exponent, late := decay(v, trials.marks, groups, q)
+			d, exponent, late := decay(v, q)
 			fmt.Fprintf(tw, "%s\t%s\t%v\t%v\t%.3g\t%.3g\t%.2g, %.2g, %.2g to %.2g, %.2g, %.2g\n",
 				v.name, kit.Plain(name), exponent, late, d.Y[0], kit.Last(d.Y),
 				s.Alpha.At(0), s.Beta.At(0), s.Tau.At(0), s.Alpha.At(top), s.Beta.At(top), s.Tau.At(top))

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
@@ -20,15 +21,14 @@ import (
 	"stable/bilevel/theorem"
 )
 
-func bench(ctx context.Context, args ...string) (status int, stdout, stderr string) {
-	return kittest.Bench(ctx, []kit.Command{{Name: "table1", Run: Table1}, {Name: "theorems", Run: Theorems}}, args...)
+func bench(args ...string) (status int, stdout, stderr string) {
+	return kittest.Bench(context.Background(), []kit.Command{{Name: "table1", Run: Table1}, {Name: "theorems", Run: Theorems}}, args...)
 }
 
-func theory(t *testing.T, dir string, more ...string) string {
+func theory(t *testing.T, dir string) string {
 	var all strings.Builder
 	for _, name := range []string{"table1", "theorems"} {
-		status, stdout, stderr := bench(context.Background(),
-			append([]string{name, "-quick", "-length", "0.1", "-groups", "3", "-out", dir}, more...)...)
+		status, stdout, stderr := bench(name, "-quick", "-length", "0.1", "-groups", "3", "-out", dir)
 		require.Zero(t, status, stderr)
 		all.WriteString(strings.ReplaceAll(stdout, dir, "DIR"))
 	}
@@ -63,32 +63,6 @@ func TestTheory(t *testing.T) {
 	}
 }
 
-func TestTheoremsParts(t *testing.T) {
-	dir := t.TempDir()
-	args := func(more ...string) []string {
-		return append([]string{"theorems", "-quick", "-length", "0.03", "-groups", "3", "-out", dir}, more...)
-	}
-	status, stdout, stderr := bench(context.Background(), args("-part", "1/2")...)
-	require.Zero(t, status, stderr)
-	assert.Contains(t, stdout, "without the others")
-	status, _, stderr = bench(context.Background(), args("-merge", "2")...)
-	assert.NotZero(t, status)
-	assert.Contains(t, stderr, "not finished")
-	status, stdout, stderr = bench(context.Background(), args("-part", "2/2")...)
-	require.Zero(t, status, stderr)
-	assert.Contains(t, stdout, "Theorem 3")
-}
-
-func TestTheoryInterrupted(t *testing.T) {
-	ctx, cancel := context.WithCancelCause(context.Background())
-	cancel(context.Canceled)
-	for _, name := range []string{"table1", "theorems"} {
-		status, _, stderr := bench(ctx, name, "-quick", "-out", t.TempDir())
-		assert.Equal(t, 130, status)
-		assert.Contains(t, stderr, "the same command goes on from there")
-	}
-}
-
 func TestTheoryUsage(t *testing.T) {
 	for want, args := range map[string][]string{
 		"-length is 0,":              {"table1", "-length", "0"},
@@ -97,7 +71,7 @@ func TestTheoryUsage(t *testing.T) {
 		`unexpected argument "quick`: {"theorems", "quick"},
 		"not defined: -eps":          {"table1", "-eps", "1"},
 	} {
-		status, stdout, stderr := bench(context.Background(), args...)
+		status, stdout, stderr := bench(args...)
 		assert.Equal(t, 2, status, want)
 		assert.Contains(t, stdout+stderr, want)
 	}
@@ -155,7 +129,9 @@ func TestFlows(t *testing.T) {
 	assert.GreaterOrEqual(t, threshold, 2.0)
 	for _, d := range list {
 		assert.Equal(t, d.ratio > threshold, d.rises > 0, d.ratio)
-		assert.Less(t, kit.Last(d.v), 0.1)
+		assert.Less(t, d.end, 0.1)
+		assert.Equal(t, []float64{1, d.end}, []float64{d.v[0], kit.Last(d.v)})
+		assert.True(t, len(d.v) > 300 && len(d.v) <= 602 && slices.Max(d.v) <= d.top, len(d.v))
 	}
 	x0, y0, least, err := steepStart(p)
 	require.NoError(t, err)

@@ -94,13 +94,29 @@ func Zoo(ctx context.Context, args []string, out kit.Terminal) error {
 	if e.Needs.Composition || e.Needs.FiniteSums || e.Needs.MetricSet {
 		fmt.Fprintf(out.Stderr, "zoo: problems that %s refuses are left out\n", e.Name)
 	}
-	list, err := o.run(ctx, e, out)
-	if err != nil {
-		share, _ := o.Share()
-		return share.Unfinished(err, out)
+	first, end := 0, o.problems
+	if o.only >= 0 {
+		first, end = o.only, o.only+1
 	}
-	o.report(out.Stdout, list)
-	return nil
+	var tasks []kit.Task[result]
+	for i := first; i < end; i++ {
+		tasks = append(tasks, kit.Task[result]{Key: strconv.Itoa(i), Cost: 1,
+			Run: func(ctx context.Context) (result, error) { return o.one(ctx, e, i) }})
+	}
+	return kit.Play(o.Common, "zoo-"+e.Name, kit.Identity{Build: kit.Build(), Options: fmt.Sprintf(
+		"zoo of seed %d, %s, %d samples, %d trials, root %t", o.Seed, e.Name, o.samples, o.trials, o.root)}, out,
+		func(c *kit.Campaign[result]) error {
+			done, err := c.Complete(ctx, tasks, "zoo", out)
+			if err != nil {
+				return err
+			}
+			var list []result
+			for _, t := range tasks {
+				list = append(list, done[t.Key])
+			}
+			o.report(out.Stdout, list)
+			return nil
+		})
 }
 
 // untuned is the registry's first method without a step size.
@@ -122,32 +138,6 @@ func (o *options) marks() (list []uint64) {
 		}
 	}
 	return append(list, o.samples)
-}
-
-func (o *options) run(ctx context.Context, e method.Entry, out kit.Terminal) (list []result, err error) {
-	first, end := 0, o.problems
-	if o.only >= 0 {
-		first, end = o.only, o.only+1
-	}
-	var tasks []kit.Task[result]
-	for i := first; i < end; i++ {
-		tasks = append(tasks, kit.Task[result]{Key: strconv.Itoa(i), Cost: 1,
-			Run: func(ctx context.Context) (result, error) { return o.one(ctx, e, i) }})
-	}
-	share, err := o.Share()
-	if err != nil {
-		return nil, err
-	}
-	c, err := kit.Open[result](o.Out, "zoo-"+e.Name, kit.Identity{Build: kit.Build(), Options: fmt.Sprintf(
-		"zoo of seed %d, %s, %d samples, %d trials, root %t", o.Seed, e.Name, o.samples, o.trials, o.root)}, share)
-	if err != nil {
-		return nil, err
-	}
-	done, err := c.Complete(ctx, tasks, "zoo", out)
-	for _, t := range tasks {
-		list = append(list, done[t.Key])
-	}
-	return list, kit.FirstOf(err, c.Close())
 }
 
 func (o *options) one(ctx context.Context, e method.Entry, index int) (result, error) {

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 
 	"stable/bilevel"
+	"stable/mat"
 )
 
 type law struct {
@@ -107,25 +108,12 @@ func scales(r *rand.Rand, d int, decades float64) []float64 {
 type reflection []float64
 
 func newReflection(r *rand.Rand, n int) reflection {
-	w, size := gaussians(r, n, 1), 0.0
-	for _, v := range w {
-		size += v * v
-	}
-	for i := range w {
-		w[i] /= math.Sqrt(size)
-	}
+	w := gaussians(r, n, 1)
+	times(w, 1/mat.Norm(w))
 	return w
 }
 
-func (w reflection) apply(v []float64) {
-	dot := 0.0
-	for i, a := range w {
-		dot += a * v[i]
-	}
-	for i, a := range w {
-		v[i] -= 2 * dot * a
-	}
-}
+func (w reflection) apply(v []float64) { mat.Axpy(v, -2*mat.Dot(w, v), w) }
 
 func times(v []float64, c float64) {
 	for i := range v {

@@ -21,32 +21,33 @@ func (r *result) counts(o *outcome, mark int) bool {
 	return o.NoLimit == "" && mark < len(o.Ratio) && (r.Rate == 0 || r.Rate*o.Used[mark] >= 10)
 }
 
-// ratio is the mean of a stream's runs at a mark, NaN where none counts.
-func (r *result) ratio(mark int) float64 {
+// mean is that of a value over the runs that count at a mark, NaN where none does.
+func (r *result) mean(mark int, of func(o *outcome) float64) float64 {
 	total, n := 0.0, 0.0
 	for _, o := range r.Runs {
-		if o.Failed != "" {
-			return math.Inf(1)
-		} else if r.counts(&o, mark) {
-			total += o.Ratio[mark]
+		if r.counts(&o, mark) {
+			total += of(&o)
 			n++
 		}
 	}
 	return total / n
 }
 
-// root is the mean of outcome.Root over the runs that ratio counts, NaN where one is not known.
-func (r *result) root() float64 {
-	total, n := 0.0, 0.0
-	for _, o := range r.Runs {
-		if o.Root < 0 {
-			return math.NaN()
-		} else if o.Root > 0 && r.counts(&o, len(o.Used)-1) {
-			total += o.Root
-			n++
-		}
+func (r *result) ratio(mark int) float64 {
+	if slices.ContainsFunc(r.Runs, func(o outcome) bool { return o.Failed != "" }) {
+		return math.Inf(1)
 	}
-	return total / n
+	return r.mean(mark, func(o *outcome) float64 { return o.Ratio[mark] })
+}
+
+// root is NaN where that of a run is not known.
+func (r *result) root() float64 {
+	return r.mean(len(r.Runs[0].Used)-1, func(o *outcome) float64 {
+		if o.Root <= 0 {
+			return math.NaN()
+		}
+		return o.Root
+	})
 }
 
 // badness orders problems: failures, rises without a warning, with one, distances from the floor;

@@ -18,7 +18,6 @@ import (
 type outcome struct {
 	Failed      string    `json:",omitempty"` // the error that ended it
 	Warnings    []string  `json:",omitempty"`
-	Reason      string    `json:",omitempty"`
 	Used        []float64 // samples of the stream used more, at each mark
 	Error       []float64 // F less its value where exact descent from the end leads
 	Ratio       []float64 `json:",omitempty"` // over the limit there
@@ -102,7 +101,7 @@ func (p *problem) run(ctx context.Context, e method.Entry, seed uint64, marks []
 	for len(points) < len(marks) {
 		mark()
 	}
-	o.Warnings, o.Reason, o.Steps, o.Seconds = r.Warnings, r.Reason.String(), r.Steps, r.Elapsed.Seconds()
+	o.Warnings, o.Steps, o.Seconds = r.Warnings, r.Steps, r.Elapsed.Seconds()
 	o.Evaluations = float64(r.Counts.Evaluations()) / max(used(s), 1)
 	p.judge(&o, points)
 	if root && p.Stream && o.Failed == "" {
