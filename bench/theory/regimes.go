@@ -18,6 +18,7 @@ type regime struct {
 	rho        float64
 	radius     float64 // ‖x⁰ − x*‖
 	rows       []*row
+	variants   []*variant // of the theorem
 }
 
 type row struct {
@@ -36,7 +37,8 @@ type row struct {
 	tried     []*series // of each choice
 	constants [2]float64
 	failed    int // choices of which a run failed
-	trials    *series
+	marks     []int
+	trials    []*series
 }
 
 func (r *row) choices() [][2]float64 {

@@ -40,61 +40,68 @@ func (o *options) play(name string, out kit.Terminal, play func(*kit.Campaign[ou
 		"%s, %d groups, length %g, quick %t, seed %d", name, o.groups, o.length, o.Quick, o.Seed)}, out, play)
 }
 
-// series is runs that are measured at marks, averaged over the trials of a group.
+// series is runs of one kind, averaged over the trials of a group.
 type series struct {
-	key     string
-	marks   []int               // steps
-	horizon bool                // each mark needs a run of its own
-	per     func(k int) int     // trials of a group
-	cost    func(k int) float64 // of a run
-	walk    func(k, t int) walk // trial t of k steps, but for its marks
+	key   string
+	marks []int // steps at which a run is measured; it ends at the last
+	per   int   // trials of a group
+	cost  float64
+	walk  func(t int) walk // trial t, but for its marks
 
 	groups []reading
 	failed int // runs
 }
 
+// chain makes the runs with so many marks: all in one, or each in a run of its own.
+func chain(marks []int, each bool, run func(k int, s *series)) (list []*series) {
+	n := len(marks)
+	if each {
+		n = 1
+	}
+	for part := range slices.Chunk(marks, n) {
+		s := &series{marks: part}
+		run(kit.Last(part), s)
+		list = append(list, s)
+	}
+	return list
+}
+
+// joined are the groups of a chain.
+func joined(list []*series) (groups []reading, failed int) {
+	groups = make([]reading, len(list[0].groups))
+	for _, s := range list {
+		failed += s.failed
+		for g, r := range s.groups {
+			for q, v := range r {
+				groups[g][q] = append(groups[g][q], v...)
+			}
+		}
+	}
+	return groups, failed
+}
+
 // complete does the runs of series in so many groups.
 func complete(ctx context.Context, l *kit.Campaign[outcome], all []*series, groups int, what string, out kit.Terminal) error {
 	var tasks []kit.Task[outcome]
+	key := func(s *series, t int) string { return fmt.Sprintf("%s/%d/%d", s.key, kit.Last(s.marks), t) }
 	for _, s := range all {
-		s.each(func(key string, k, _ int, marks []int) {
-			for t := range groups * s.per(k) {
-				w := s.walk(k, t)
-				w.marks = marks
-				tasks = append(tasks, kit.Task[outcome]{Key: fmt.Sprint(key, t), Cost: s.cost(k), Run: w.run})
-			}
-		})
+		for t := range groups * s.per {
+			w := s.walk(t)
+			w.marks = s.marks
+			tasks = append(tasks, kit.Task[outcome]{Key: key(s, t), Cost: s.cost, Run: w.run})
+		}
 	}
 	done, err := l.Complete(ctx, tasks, what, out)
 	if err != nil {
 		return err
 	}
 	for _, s := range all {
-		s.groups, s.failed = make([]reading, groups), 0
-		for g := range groups {
-			s.groups[g] = newReading(len(s.marks))
-			s.each(func(key string, k, first int, _ []int) {
-				for t := range s.per(k) {
-					d := done[fmt.Sprint(key, g*s.per(k)+t)]
-					s.failed += min(len(d.End), 1)
-					s.groups[g].add(first, d.Reading, 1/float64(s.per(k)))
-				}
-			})
+		s.groups = make([]reading, groups)
+		for t := range groups * s.per {
+			d := done[key(s, t)]
+			s.failed += min(len(d.End), 1)
+			s.groups[t/s.per].add(d.Reading, 1/float64(s.per))
 		}
 	}
 	return nil
-}
-
-// each visits the kinds of runs: k steps, the marks and the place of the first one.
-func (s *series) each(visit func(key string, k, first int, marks []int)) {
-	runs := [][]int{s.marks}
-	if s.horizon {
-		runs = slices.Collect(slices.Chunk(s.marks, 1))
-	}
-	first := 0
-	for _, marks := range runs {
-		k := kit.Last(marks)
-		visit(fmt.Sprintf("%s/%d/", s.key, k), k, first, marks)
-		first += len(marks)
-	}
 }

@@ -20,34 +20,23 @@ func flowOptions(seed uint64) quadratic.Options {
 	return quadratic.Options{Dx: 5, Dy: 5, Seed: seed, MuG: 1, LG: 4, MuP: 0.2, LP: 1, CrossNorm: 3}
 }
 
-func rateCases(seed uint64) (cases []*rateCase, err error) {
-	list, err := regimes(seed)
-	if err != nil {
-		return nil, err
+// vary fills variants in, by constants that hold around the solution, up to the start.
+func (g *regime) vary() (err error) {
+	c, err := g.constants()
+	if err == nil && g.rho > 0 {
+		g.variants, err = theorem2Variants(c, g.rho)
+	} else if err == nil {
+		g.variants, err = theorem3Variants(c)
 	}
-	slices.Reverse(list)
-	for _, g := range list {
-		c := &rateCase{regime: g}
-		if c.variants, err = theorem3Variants(c.constants()); g.rho > 0 {
-			c.variants, err = theorem2Variants(c.constants(), g.rho)
-		}
-		if err != nil {
-			return nil, err
-		}
-		cases = append(cases, c)
-	}
-	return cases, nil
+	return err
 }
 
-// constants hold around the solution, up to the start.
-func (c *rateCase) constants() theorem.Constants {
-	o := c.problem.Options()
-	x, _ := c.problem.Optimum()
+func (g *regime) constants() (theorem.Constants, error) {
+	o := g.problem.Options()
+	x, _ := g.problem.Optimum()
 	y := make([]float64, o.Dy)
-	if err := c.problem.Solution(y, x); err != nil {
-		panic(err) // a closed form
-	}
-	return c.problem.Constants(max(c.radius, mat.Norm(y)/max(1, o.CrossNorm/o.MuG)))
+	err := g.problem.Solution(y, x)
+	return g.problem.Constants(max(g.radius, mat.Norm(y)/max(1, o.CrossNorm/o.MuG))), err
 }
 
 func theorem2Variants(c theorem.Constants, rho float64) ([]*variant, error) {
@@ -55,11 +44,11 @@ func theorem2Variants(c theorem.Constants, rho float64) ([]*variant, error) {
 		return nil, err
 	}
 	return []*variant{
-		{series: series{key: "practical", horizon: true}, name: "practical", steps: func(k int) theorem.Steps {
+		{key: "practical", horizon: true, name: "practical", steps: func(k int) theorem.Steps {
 			r := bilevel.Constant(1 / math.Sqrt(float64(k)))
 			return theorem.Steps{Alpha: 2 * r, Beta: 2 * r, Tau: r}
 		}},
-		{series: series{key: "theorem", horizon: true}, name: "the theorem’s steps", steps: func(k int) theorem.Steps {
+		{key: "theorem", horizon: true, name: "the theorem’s steps", steps: func(k int) theorem.Steps {
 			s, err := c.Theorem2(k, rho)
 			if err != nil {
 				panic(err) // it was valid for k = 1
@@ -87,17 +76,20 @@ func theorem3Variants(c theorem.Constants) ([]*variant, error) {
 		return theorem.Steps{Alpha: bilevel.Power{C: ratio3 * b, K0: k0, P: 1}, Beta: beta, Tau: beta}
 	}
 	return []*variant{
-		{series: series{key: "proof"}, name: "practical", steps: fixed(falling(2 / c5))},
-		{series: series{key: "printed"}, name: "practical, β as printed", steps: fixed(falling(1))},
-		{series: series{key: "theorem"}, name: "the theorem’s steps",
+		{key: "proof", name: "practical", steps: fixed(falling(2 / c5))},
+		{key: "printed", name: "practical, β as printed", steps: fixed(falling(1))},
+		{key: "theorem", name: "the theorem’s steps",
 			far: 32, settled: 4 * int(own.Beta.(bilevel.Power).K0), steps: fixed(own)},
 	}, nil
 }
 
 // explain says how small the theorem's steps are, and why.
-func (c *rateCase) explain(w io.Writer) error {
-	k := c.constants()
-	if c.rho > 0 {
+func (g *regime) explain(w io.Writer) error {
+	k, err := g.constants()
+	if err != nil {
+		return err
+	}
+	if g.rho > 0 {
 		const long = 1 << 17
 		alpha := func(c theorem.Constants) float64 { return theorem2Alpha(c, long) }
 		far := 1
@@ -118,7 +110,7 @@ func (c *rateCase) explain(w io.Writer) error {
 	s, _ := k.Theorem3()
 	fmt.Fprintf(w, "(eq.stepsize2): K₀ = %.2g, α/β = %.2g: the start is forgotten around k = K₀, which grows as %s\n",
 		start(k), s.Alpha.At(0)/s.Beta.At(0), drivers(start, k))
-	h, err := hessian(c.problem)
+	h, err := hessian(g.problem)
 	if err != nil {
 		return err
 	}

@@ -41,7 +41,7 @@ func Table1(ctx context.Context, args []string, out kit.Terminal) error {
 		}
 		for _, r := range c.all {
 			r.choose()
-			trials = append(trials, r.trials)
+			trials = append(trials, r.trials...)
 		}
 		if err := complete(ctx, l, trials, c.groups, "trials", out); err != nil {
 			return err
@@ -80,38 +80,34 @@ func (c *complexity) begin() (err error) {
 // run, one for a long one. Runs of a group share a start where their number changes with the horizon.
 func (c *complexity) plan(r *row) {
 	key := r.key + "/" + r.name
-	r.constants = r.choices()[0]
-	for i, constants := range r.choices() {
-		if r.alpha == nil {
-			break
+	r.constants, r.marks = r.choices()[0], c.horizons(r)
+	if r.alpha != nil {
+		k := r.within(float64(c.samples))
+		for i, constants := range r.choices() {
+			r.tried = append(r.tried, &series{key: fmt.Sprintf("tune/%s/%d", key, i), marks: []int{k}, per: choiceTrials,
+				cost: r.samples(k), walk: func(t int) walk { return r.walk(constants, k, c.Seed+tuneSeeds+uint64(t)) }})
 		}
-		r.tried = append(r.tried, &series{key: fmt.Sprintf("tune/%s/%d", key, i), marks: []int{r.within(float64(c.samples))},
-			per: func(int) int { return choiceTrials }, cost: r.samples,
-			walk: func(k, t int) walk { return r.walk(constants, k, c.Seed+tuneSeeds+uint64(t)) }})
 	}
-	s := &series{key: "run/" + key, marks: c.horizons(r), horizon: r.horizon, cost: r.samples}
-	s.per = func(k int) int {
+	r.trials = chain(r.marks, r.horizon, func(k int, s *series) {
 		const long = 20000
-		n := 12
+		s.key, s.cost, s.per = "run/"+key, r.samples(k), 12
 		switch {
 		case r.horizon && k > long:
-			n = 1
+			s.per = 1
 		case r.rho > 0:
-			n = 3
+			s.per = 3
 		}
 		if c.Quick {
-			n = (n + 1) / 2
+			s.per = (s.per + 1) / 2
 		}
-		return n
-	}
-	s.walk = func(k, t int) walk {
-		w := r.walk(r.constants, k, c.Seed+uint64(t))
-		if r.horizon {
-			w.start = c.Seed + uint64(t/s.per(k))
+		s.walk = func(t int) walk {
+			w := r.walk(r.constants, k, c.Seed+uint64(t))
+			if r.horizon {
+				w.start = c.Seed + uint64(t/s.per)
+			}
+			return w
 		}
-		return w
-	}
-	r.trials = s
+	})
 }
 
 func (r *row) walk(c [2]float64, k int, seed uint64) walk {

@@ -54,11 +54,10 @@ func TestComplexityFit(t *testing.T) {
 	for range 200 {
 		var groups []reading
 		for range 8 {
-			r := newReading(30)
-			copy(r[xi], kit.Ratios(10, 1e5, 30))
-			for i, n := range r[xi] {
-				r[phi][i] = n * n
-				r[upper][i] = 5 * math.Pow(n, -1/1.5) * math.Exp(0.05*rng.NormFloat64())
+			r := reading{xi: kit.Ratios(10, 1e5, 30)}
+			for _, n := range r[xi] {
+				r[phi] = append(r[phi], n*n)
+				r[upper] = append(r[upper], 5*math.Pow(n, -1/1.5)*math.Exp(0.05*rng.NormFloat64()))
 			}
 			groups = append(groups, r)
 		}

@@ -94,9 +94,10 @@ func (c *complexity) panels(w io.Writer, g *regime, error int, measure string) [
 	fmt.Fprintln(tw, "\tε from\tto\tsamples ξ, φ at the end\tfailed")
 	for _, r := range g.rows {
 		fmt.Fprint(tw, r.name)
+		groups, failed := joined(r.trials)
 		var f [2]fitted
 		for i := range f {
-			f[i] = fit(r.trials.groups, error, xi+i)
+			f[i] = fit(groups, error, xi+i)
 			claim := "–"
 			if p := r.claims[i]; p > 0 && error == upper {
 				claim = fmt.Sprintf("%g", p)
@@ -105,7 +106,7 @@ func (c *complexity) panels(w io.Writer, g *regime, error int, measure string) [
 			panels[i].Series = append(panels[i].Series,
 				plot.Series{Name: r.name, X: inverses(f[i].eps), Y: f[i].n, Style: kit.Style(r.name)})
 		}
-		fmt.Fprintf(tw, "\t%.1e\t%.1e\t%.2g, %.2g\t%d\n", f[1].from, f[1].to, kit.Last(f[0].n), kit.Last(f[1].n), r.trials.failed)
+		fmt.Fprintf(tw, "\t%.1e\t%.1e\t%.2g, %.2g\t%d\n", f[1].from, f[1].to, kit.Last(f[0].n), kit.Last(f[1].n), failed)
 	}
 	fmt.Fprintln(tw)
 	tw.Flush()
@@ -138,11 +139,11 @@ func (c *complexity) choicesTable(w io.Writer) {
 	fmt.Fprintln(tw, "regime\tmethod\tstep sizes\tconstants\tat an edge\tsteps of a run\tchoices "+
 		"diverged\tsteps of the trials")
 	for _, r := range c.all {
-		marks, choice := r.trials.marks, "–\t\t\t"
+		choice := "–\t\t\t"
 		if r.alpha != nil {
 			choice = fmt.Sprintf("a = %g, b = %g\t%s\t%d\t%d of %d", r.constants[0], r.constants[1],
 				r.edge(r.constants), r.within(float64(c.samples)), r.failed, len(r.choices()))
 		}
-		fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%d to %d\n", r.title, r.name, r.orders, choice, marks[0], kit.Last(marks))
+		fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%d to %d\n", r.title, r.name, r.orders, choice, r.marks[0], kit.Last(r.marks))
 	}
 }

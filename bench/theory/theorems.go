@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"text/tabwriter"
 
 	"stable/bench/kit"
@@ -31,14 +32,18 @@ func Theorems(ctx context.Context, args []string, out kit.Terminal) (err error) 
 	if err := r.parse("theorems", theoremsUsage, args, out); err != nil {
 		return err
 	}
-	if r.cases, err = rateCases(r.Seed); err != nil {
+	if r.regimes, err = regimes(r.Seed); err != nil {
 		return err
 	}
+	slices.Reverse(r.regimes)
 	var all []*series
-	for _, c := range r.cases {
-		for _, v := range c.variants {
-			r.plan(c, v)
-			all = append(all, &v.series)
+	for _, g := range r.regimes {
+		if err := g.vary(); err != nil {
+			return err
+		}
+		for _, v := range g.variants {
+			r.plan(g, v)
+			all = append(all, v.trials...)
 		}
 	}
 	return r.play("theorems", out, func(l *kit.Campaign[outcome]) error {
@@ -51,24 +56,21 @@ func Theorems(ctx context.Context, args []string, out kit.Terminal) (err error) 
 
 type rates struct {
 	options
-	cases []*rateCase
-}
-
-type rateCase struct {
-	*regime
-	variants []*variant
+	regimes []*regime
 }
 
 type variant struct {
-	series
-	name    string
-	steps   func(k int) theorem.Steps // for a run of k steps
-	far     int                       // times as long, a third as many
-	settled int                       // where the start has been forgotten
+	key, name string
+	steps     func(k int) theorem.Steps // for a run of k steps
+	horizon   bool                      // they depend on k
+	far       int                       // times as long, a third as many
+	settled   int                       // where the start has been forgotten
+	marks     []int
+	trials    []*series
 }
 
 // plan makes a variant's series, with marks in ratios of 2.
-func (r *rates) plan(c *rateCase, v *variant) {
+func (r *rates) plan(g *regime, v *variant) {
 	trials, first, last := 10, 128, 1<<17
 	if r.Quick {
 		trials, first, last = 4, 32, 1<<14
@@ -80,21 +82,21 @@ func (r *rates) plan(c *rateCase, v *variant) {
 	for k := first; k <= last; k *= 2 {
 		v.marks = append(v.marks, k)
 	}
-	v.key = c.key + "/" + v.key
-	v.per = func(int) int { return trials }
-	v.cost = func(k int) float64 { return float64(k) }
-	v.walk = func(k, t int) walk {
-		a, seed := v.steps(k), r.Seed+uint64(t)
-		return walk{problem: c.problem, method: plainSTABLE(c.problem, a.Alpha, a.Beta, a.Tau), radius: c.radius,
-			rho: c.rho, start: seed, seed: seed}
-	}
+	v.trials = chain(v.marks, v.horizon, func(k int, s *series) {
+		s.key, s.per, s.cost = g.key+"/"+v.key, trials, float64(k)
+		s.walk = func(t int) walk {
+			a, seed := v.steps(k), r.Seed+uint64(t)
+			return walk{problem: g.problem, method: plainSTABLE(g.problem, a.Alpha, a.Beta, a.Tau), radius: g.radius,
+				rho: g.rho, start: seed, seed: seed}
+		}
+	})
 }
 
 // decay is a mean over groups with its interval, and exponents: of all marks but the first 30 %, where
 // the start shows, and of the last three.
 func decay(v *variant, of int) (s plot.Series, exponent, late kit.Estimate) {
-	marks, groups := v.marks, v.groups
-	for i, mark := range marks {
+	groups, _ := joined(v.trials)
+	for i, mark := range v.marks {
 		var values []float64
 		for _, g := range groups {
 			values = append(values, g[of][i])
@@ -104,9 +106,9 @@ func decay(v *variant, of int) (s plot.Series, exponent, late kit.Estimate) {
 		factor := math.Exp(e.Half / e.Mean) // the interval of the logarithm, to first order
 		s.Lo, s.Hi = append(s.Lo, e.Mean/factor), append(s.Hi, e.Mean*factor)
 	}
-	n := len(marks)
+	n := len(v.marks)
 	skip := int(0.3 * float64(n))
-	for v.settled > 0 && skip < n && marks[skip] < v.settled {
+	for v.settled > 0 && skip < n && v.marks[skip] < v.settled {
 		skip++
 	}
 	from := func(i int) kit.Estimate {
@@ -132,8 +134,8 @@ func (r *rates) report(w io.Writer) error {
 		"x: mean of ρ²‖x̂ − x‖² over a run (Theorem 2), E‖x^{k} − x*‖² (Theorem 3); y: E‖y^{k} − y*(x^{k})‖². "+
 			"Bands: 95 %% interval over %d groups of trials; grey: the order proved.", r.groups)}
 	fig.Panels = append(fig.Panels, flowPanel(w, list, bound, threshold))
-	for _, c := range r.cases {
-		panel, err := c.panel(w)
+	for _, g := range r.regimes {
+		panel, err := g.panel(w)
 		if err != nil {
 			return err
 		}
@@ -142,11 +144,11 @@ func (r *rates) report(w io.Writer) error {
 	return kit.WriteFigure(w, r.Out, "theorems", &fig)
 }
 
-func (c *rateCase) panel(w io.Writer) (plot.Panel, error) {
+func (g *regime) panel(w io.Writer) (plot.Panel, error) {
 	order, label, place, measure := -1.0, "1/k", 0.2, "E‖x^{k} − x*‖²"
 	panel := plot.Panel{Title: "Theorem 3, strongly convex",
 		X: plot.Axis{Label: "steps k", Log: true}, Y: plot.Axis{Label: "squared error", Log: true}}
-	if c.rho > 0 {
+	if g.rho > 0 {
 		order, label, place, measure = -0.5, "K^{−1/2}", 3, "mean ρ²‖x̂ − x‖²"
 		panel.Title, panel.X.Label = "Theorem 2, nonconvex", "steps of the run K"
 	}
@@ -154,7 +156,7 @@ func (c *rateCase) panel(w io.Writer) (plot.Panel, error) {
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(tw, "step sizes\tmeasure\tfitted exponent\tover the last three marks\tfirst value\tlast "+
 		"value\tα, β, τ at the first and the last step")
-	for _, v := range c.variants {
+	for _, v := range g.variants {
 		top := kit.Last(v.marks)
 		s := v.steps(top)
 		for q, name := range []string{upper: measure, lower: "E‖y^{k} − y*(x^{k})‖²"} {
@@ -167,7 +169,7 @@ func (c *rateCase) panel(w io.Writer) (plot.Panel, error) {
 		}
 	}
 	tw.Flush()
-	err := c.explain(w)
+	err := g.explain(w)
 	fmt.Fprintln(w)
 	practical := panel.Series[0]
 	panel.Lines = []plot.Line{{Label: label, P: order,

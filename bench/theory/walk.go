@@ -32,16 +32,12 @@ const (
 	phi
 )
 
-func newReading(n int) (r reading) {
-	for q := range r {
-		r[q] = make([]float64, n)
-	}
-	return r
-}
-
-func (r reading) add(i int, other reading, weight float64) {
+func (r *reading) add(other reading, weight float64) {
 	for q, v := range other {
-		mat.Axpy(r[q][i:i+len(v)], weight, v)
+		if r[q] == nil {
+			r[q] = make([]float64, len(v))
+		}
+		mat.Axpy(r[q], weight, v)
 	}
 }
 

@@ -1,7 +1,7 @@
 // Package zoo is the command zoo of bench: problems drawn from a seed, on which a default must not
 // be led astray.
 //
-// f and g are means over samples of ω(x)·ψ(u), u_k = a_kᵀy + b_kᵀx + c_k, with a quadratic part and
+// f and g are means over samples of ψ(u), u_k = a_kᵀy + b_kᵀx + c_k, with a quadratic part and
 // weights of y_i² (oracle.go). Kinds draw rows and ψ (kinds.go); quadratic ones also come as
 // simulators of known mean (quadratics.go), other streams read a table without end. solve.go has
 // exact solutions and descent.

@@ -233,9 +233,8 @@ func drawCleaning(r *rand.Rand, nf, ng uint64) species {
 		if upper {
 			return tabled(a, nil, softplus)
 		}
-		return loss{terms: uint64(len(a)), width: 1, psi: first(softplus), read: func(t *term, x []float64, i bilevel.Sample) {
-			t.a[0].v, t.at = a[i], group[i]
-			_, t.w, t.dw = softplus(x[t.at])
+		return loss{terms: uint64(len(a)), width: 2, psi: weighed, read: func(t *term, _ []float64, i bilevel.Sample) {
+			t.a[0].v, t.b[1] = a[i], row{group[i], one}
 		}}
 	}
 	s := withQuads(groups, d, side(nf, true), side(ng, false))
@@ -244,6 +243,14 @@ func drawCleaning(r *rand.Rand, nf, ng uint64) species {
 	mat.AddIdentity(s.g.quad.yy, ridge)
 	return species{sum: s, law: size, boxed: bilevel.UniformBox(groups, -4, 4),
 		about: fmt.Sprintf("%d groups, ridge %.2g", groups, ridge)}
+}
+
+// weighed is σ(u_1)·softplus(u_0).
+func weighed(t *term) {
+	v, d1, d2 := softplus(t.u[0])
+	_, w, dw := softplus(t.u[1])
+	t.val, t.g[0], t.g[1] = w*v, w*d1, dw*v
+	t.h[0], t.h[2] = w*d2, dw*d1 // of what g_yy and g_xy need
 }
 
 // drawPortfolio draws returns; g is risk less return and the distance from x, f the downside.

@@ -33,14 +33,12 @@ type entry struct {
 	v    float64
 }
 
-// term is one sample at a point: ω(x)·ψ(u) with u_k = a_kᵀy + b_kᵀx + c_k.
+// term is one sample at a point: ψ(u) with u_k = a_kᵀy + b_kᵀx + c_k.
 type term struct {
 	a, b  []row // a_0 may depend on x
 	c, u  []float64
 	val   float64   // ψ
 	g, h  []float64 // ψ's gradient, and Hessian row by row
-	w, dw float64   // ω, ω′
-	at    int       // the entry of x that ω depends on
 	jac   []entry   // of ∂a_0j/∂x_i, those that are not 0
 	label int       // a class
 	bend  float64   // κ, the factor of the sample in the quadratic part
@@ -121,7 +119,7 @@ func (l *loss) each(x, y []float64, batch []bilevel.Sample, visit func(t *term, 
 		clear(t.b)
 		clear(t.c)
 		clear(t.h)
-		t.w, t.dw, t.at, t.jac, t.bend = 1, 0, -1, t.jac[:0], 1
+		t.jac, t.bend = t.jac[:0], 1
 		l.read(t, x, i)
 		for k := range t.u {
 			t.u[k] = t.c[k] + t.a[k].dot(y) + t.b[k].dot(x)
@@ -146,13 +144,10 @@ func (s *sum) value(l *loss, gx, gy, x, y []float64, batch []bilevel.Sample) (va
 	clear(gx)
 	clear(gy)
 	bend := l.each(x, y, batch, func(t *term, w float64) {
-		val += w * t.w * t.val
+		val += w * t.val
 		for k, g := range t.g {
-			t.a[k].add(gy, w*t.w*g)
-			t.b[k].add(gx, w*t.w*g)
-		}
-		if t.at >= 0 {
-			gx[t.at] += w * t.dw * t.val
+			t.a[k].add(gy, w*g)
+			t.b[k].add(gx, w*g)
 		}
 	})
 	if q := l.quad; q != nil {
@@ -253,19 +248,14 @@ func (s *sum) second(x, y []float64, phi []bilevel.Sample, cross bool, add func(
 		lefts := t.a
 		if cross {
 			lefts = t.b
-			for k, a := range t.a {
-				if t.at >= 0 {
-					add(w*t.dw*t.g[k], row{t.at, one}, a)
-				}
-			}
 			for _, c := range t.jac {
-				add(w*t.w*t.g[0]*c.v, row{c.i, one}, row{c.j, one})
+				add(w*t.g[0]*c.v, row{c.i, one}, row{c.j, one})
 			}
 		}
 		for k, left := range lefts {
 			for l, a := range t.a {
 				if h := t.h[k*len(t.a)+l]; h != 0 {
-					add(w*t.w*h, left, a)
+					add(w*h, left, a)
 				}
 			}
 		}
