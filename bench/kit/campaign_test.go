@@ -4,9 +4,12 @@ import (
 	"bytes"
 	"context"
 	"io"
+	"os"
 	"path/filepath"
+	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -71,4 +74,75 @@ func TestMergeDoesTheRest(t *testing.T) {
 	require.ErrorIs(t, err, context.Canceled)
 	assert.Contains(t, messages.String(), "first: 0 of 4 runs done are kept in "+filepath.Join(dir, "x.ledger")+
 		"; the same command goes on from there")
+}
+
+func TestLedgerRefuses(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "x.ledger")
+	one := Identity{Options: "one", Data: []Source{{"x", "123"}}, Build: "b"}
+	l, err := openLedger[[]float64](path, one)
+	require.NoError(t, err)
+	require.NoError(t, l.put("a", []float64{1}))
+	require.NoError(t, l.put("b", []float64{0.1}))
+	require.NoError(t, l.close())
+	whole, err := os.ReadFile(path)
+	require.NoError(t, err)
+
+	for want, other := range map[string]Identity{
+		"with other options (one); this one is two": {Options: "two", Data: one.Data, Build: "b"},
+		"on other data, x (SHA-256 123)":            {Options: "one", Data: []Source{{"x", "124"}}, Build: "b"},
+		"this one is on none":                       {Options: "one", Build: "b"},
+		"by another build of this program":          {Options: "one", Data: one.Data, Build: "c"},
+	} {
+		_, err = openLedger[[]float64](path, other)
+		assert.ErrorContains(t, err, want)
+	}
+
+	altered := []byte(strings.Replace(string(whole), `"a"`, `"c"`, 1))
+	require.NoError(t, os.WriteFile(path, altered, 0o644))
+	_, err = openLedger[[]float64](path, one)
+	assert.ErrorContains(t, err, "x.ledger:2: damaged record")
+	after, err := os.ReadFile(path)
+	require.NoError(t, err)
+	assert.Equal(t, altered, after)
+
+	moved := one
+	moved.Data = []Source{{"/elsewhere/x", "123"}}
+	require.NoError(t, moved.check(path, one), "the same data under another name")
+	defer func(pause time.Duration) { tornPause = pause }(tornPause)
+	tornPause = 0
+	for cut := range len(whole) { // torn anywhere
+		require.NoError(t, os.WriteFile(path, whole[:cut], 0o644))
+		l, err := openLedger[[]float64](path, one)
+		require.NoError(t, err)
+		lines := strings.Count(string(whole[:cut]), "\n")
+		assert.Equal(t, []bool{lines >= 2, lines >= 3}, []bool{l.done["a"] != nil, l.done["b"] != nil})
+		require.NoError(t, l.put("b", []float64{0.1}))
+		require.NoError(t, l.close())
+	}
+}
+
+func TestLedgerOfTwo(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "x.ledger")
+	id := Identity{Options: "one", Build: "b"}
+	var both [2]*ledger[[]float64]
+	for i := range both {
+		l, err := openLedger[[]float64](path, id)
+		require.NoError(t, err)
+		both[i] = l
+	}
+	require.NoError(t, both[1].write(id)) // as if it had begun at the same moment
+	want := map[string][]float64{}
+	for i := range 20 {
+		key, v := string(rune('a'+i)), []float64{float64(i), 1 / float64(i+1)}
+		require.NoError(t, both[i%3%2].put(key, v))
+		want[key] = v
+	}
+	for _, l := range both {
+		require.NoError(t, l.close())
+	}
+	l, err := openLedger[[]float64](path, id)
+	require.NoError(t, err)
+	assert.Equal(t, want, l.done)
+	require.NoError(t, l.close())
 }

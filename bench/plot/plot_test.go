@@ -5,7 +5,6 @@ import (
 	"encoding/csv"
 	"encoding/xml"
 	"errors"
-	"fmt"
 	"io"
 	"math"
 	"math/rand/v2"
@@ -152,39 +151,34 @@ func TestLonePointIsADot(t *testing.T) {
 	}
 }
 
+// Lines of the gallery: y = C·x^P from From to To, with a label beside it, if it is in the plot area.
 func TestLine(t *testing.T) {
 	f := gallery()["slopes"]
 	pg, err := f.layout()
 	require.NoError(t, err)
-	fr := &pg.frames[0]
+	fr, svg := &pg.frames[0], render(t, f)
 	assert.Greater(t, fr.sy.hi, 3.0, "the horizontal line at 1000 is in the range")
-	svg := render(t, f)
 	assert.NotContains(t, svg, ">nowhere<", "a negative line has no place on a logarithmic axis")
-	paths := regexp.MustCompile(`<path d="M(\S+) (\S+)L(\S+) (\S+)" fill="none" stroke="#707070"`).FindAllStringSubmatch(svg, -1)
-	labels := regexp.MustCompile(`<text x="(\S+)" y="(\S+)"[^>]*text-anchor="end" fill="#555"[^>]*><tspan[^>]*>([^<]*)<`).
-		FindAllStringSubmatch(svg, -1)
-	require.Len(t, paths, 3)
-	require.Len(t, labels, 3)
-	read := func(x, y string) point {
-		var p point
-		_, err := fmt.Sscan(x+" "+y, &p.x, &p.y)
-		require.NoError(t, err)
-		return p
-	}
-	for i, m := range paths {
-		l, a, b := fr.Lines[i], read(m[1], m[2]), read(m[3], m[4])
-		for _, p := range []point{a, b} { // back to values: y = C·x^P
-			x, y := fr.sx.value(p.x/fr.w), fr.sy.value(1-p.y/fr.h)
-			assert.InEpsilon(t, l.C*math.Pow(x, l.P), y, 2e-3, l.Label)
+	drawn := regexp.MustCompile(`<path d="M(\S+) (\S+)L(\S+) (\S+)" fill="none" stroke="#707070".*\n`+
+		`<text x="(\S+)" y="(\S+)"[^>]*text-anchor="end"[^>]*><tspan[^>]*>([^<]*)<`).FindAllStringSubmatch(svg, -1)
+	require.Len(t, drawn, 3)
+	for i, m := range drawn {
+		l, v := fr.Lines[i], make([]float64, 7)
+		for k := 1; k < 7; k++ {
+			v[k], err = strconv.ParseFloat(m[k], 64)
+			require.NoError(t, err)
+		}
+		a, b, at := point{v[1], v[2]}, point{v[3], v[4]}, point{v[5], v[6]}
+		x := []float64{fr.sx.value(a.x / fr.w), fr.sx.value(b.x / fr.w)}
+		for k, p := range []point{a, b} {
+			assert.InEpsilon(t, l.C*math.Pow(x[k], l.P), fr.sy.value(1-p.y/fr.h), 2e-3, l.Label)
 		}
 		if l.To > 0 {
-			assert.InEpsilon(t, l.From, fr.sx.value(a.x/fr.w), 1e-3)
-			assert.InEpsilon(t, l.To, fr.sx.value(b.x/fr.w), 1e-3)
+			assert.InDeltaSlice(t, []float64{l.From, l.To}, x, 0.1)
 		} else {
 			assert.InDeltaSlice(t, []float64{0, fr.w}, []float64{a.x, b.x}, 0.01)
 		}
-		at := read(labels[i][1], labels[i][2])
-		assert.Contains(t, l.Label, labels[i][3])
+		assert.Contains(t, l.Label, m[7])
 		off := math.Abs((b.x-a.x)*(at.y-a.y)-(b.y-a.y)*(at.x-a.x)) / math.Hypot(b.x-a.x, b.y-a.y)
 		assert.InDelta(t, 4.75, off, 2.3, "beside the line, not on it")
 		assert.True(t, at.x > a.x && at.x <= b.x && at.y > 0 && at.y < fr.h, l.Label)
@@ -255,12 +249,8 @@ func TestEmptyFigure(t *testing.T) {
 		assert.ErrorIs(t, f.WriteSVG(&b), ErrEmpty, name)
 		assert.Zero(t, b.Len(), name)
 	}
-}
-
-func TestNoRoom(t *testing.T) {
-	ok := Series{X: []float64{1, 2}, Y: []float64{1, 2}}
-	f := Figure{Columns: 9, Panels: append([]Panel{{Series: []Series{ok}}}, make([]Panel, 8)...)}
-	assert.ErrorContains(t, f.WriteSVG(io.Discard), "no room for 9")
+	crowd := Figure{Columns: 9, Panels: append(make([]Panel, 8), logPanel(decay("a", 9, 1)))}
+	assert.ErrorContains(t, crowd.WriteSVG(io.Discard), "no room for 9 columns")
 }
 
 func TestLooks(t *testing.T) {

@@ -12,6 +12,7 @@ import (
 	"stable/bilevel/quadratic"
 	"stable/bilevel/theorem"
 	"stable/chol"
+	"stable/eig"
 	"stable/mat"
 )
 
@@ -85,36 +86,32 @@ func descend(p *quadratic.Problem, c theorem.Constants, o flow.Options) (d desce
 //
 //	V' = −α⟨∇F, ∇F + Je⟩ − β eᵀAe,   e = y − y*(x),   J = −g_xy g_yy⁻¹,   A = g_yy,
 //
-// is largest at ∇F = −½Je, ¼α‖Je‖² − β eᵀAe; power iteration finds the e of largest ‖Je‖²/eᵀAe.
+// is largest at ∇F = −½Je, ¼α‖Je‖² − β eᵀAe. With A = LLᵀ and e = L⁻ᵀu, the largest ‖Je‖²/eᵀAe is the
+// largest eigenvalue of NNᵀ, N = L⁻¹Jᵀ, and u its eigenvector.
 func steepStart(p *quadratic.Problem) (x0, y0 []float64, least float64, err error) {
 	dx, dy := p.Dims()
 	xs, _ := p.Optimum()
-	ys := make([]float64, dy)
-	gxy, gyy := mat.NewDense(dx, dy), mat.NewSym(dy)
+	ys, e, je := make([]float64, dy), make([]float64, dy), make([]float64, dx)
+	gxy, gyy, lower := mat.NewDense(dx, dy), mat.NewSym(dy), mat.NewDense(dy, dy)
+	jt, n := mat.NewDense(dy, dx), mat.NewDense(dy, dx)
 	var a chol.Cholesky
+	var s eig.Symmetric
 	if err := kit.FirstOf(p.Solution(ys, xs), p.CrossG(gxy, xs, ys, nil), p.HessG(gyy, xs, ys, nil),
 		a.Factor(gyy)); err != nil {
 		return nil, nil, 0, err
 	}
-	e, je, w := make([]float64, dy), make([]float64, dx), make([]float64, dy)
-	for i := range e {
-		e[i] = 1 + 0.1*float64(i)
+	a.LTo(lower)
+	mat.CopyTrans(jt, gxy)
+	a.Solve(jt, jt) // −Jᵀ
+	mat.SolveLower(n, lower, jt)
+	gyy.Zero()
+	mat.RankK(gyy, 1, n)
+	if err := s.Factor(gyy); err != nil {
+		return nil, nil, 0, err
 	}
-	for range 200 { // e ← A⁻¹JᵀJe of length 1
-		a.SolveVec(w, e)
-		mat.MulVec(je, gxy, w)
-		mat.MulVecTrans(e, gxy, je)
-		a.SolveVec(e, e)
-		a.SolveVec(e, e)
-		size := mat.Norm(e)
-		for i := range e {
-			e[i] /= size
-		}
-	}
-	a.SolveVec(w, e)
-	mat.MulVec(je, gxy, w) // −Je
-	mat.MulVecSym(w, gyy, e)
-	least = 4 * mat.Dot(e, w) / mat.Dot(je, je)
+	mat.SolveLowerTransVec(e, lower, s.VectorsT().Row(dy-1))
+	mat.MulVecTrans(je, jt, e) // −Je
+	least = 4 / s.Values()[dy-1]
 
 	h, err := hessian(p)
 	if err != nil {

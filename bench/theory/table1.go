@@ -3,10 +3,13 @@ package theory
 import (
 	"context"
 	"fmt"
+	"io"
 	"math"
 	"slices"
+	"text/tabwriter"
 
 	"stable/bench/kit"
+	"stable/bench/plot"
 )
 
 const table1Usage = `go run ./bench table1: the sample complexities of Table 1 of the STABLE paper
@@ -145,4 +148,142 @@ func (c *complexity) horizons(r *row) (list []int) {
 	}
 	slices.Reverse(list)
 	return list
+}
+
+// fitted is of a row, for one stream of samples.
+type fitted struct {
+	exponent    kit.Estimate
+	early, late float64   // of its halves
+	eps, n      []float64 // geometric mean over groups
+	from, to    float64   // of the fit
+}
+
+// Fits cover two decades of ε, down to the smallest that all groups reach.
+const (
+	fitDecades = 2
+	fitPoints  = 9
+)
+
+// fit returns p of n ~ ε^(−p) over groups; error and cost are of a reading.
+func fit(groups []reading, error, cost int) (f fitted) {
+	lo, hi := 0.0, math.Inf(1)
+	for _, r := range groups {
+		lo, hi = max(lo, kit.Last(r[error])), min(hi, r[error][0])
+	}
+	f.to, f.from = 1.001*lo, min(0.999*hi, 1.001*lo*math.Pow(10, fitDecades))
+	if !(f.to < f.from) {
+		return fitted{exponent: kit.Estimate{Mean: math.NaN(), Half: math.Inf(1)}}
+	}
+	samplesTo := func(r reading, eps []float64) (n []float64) {
+		for _, e := range eps {
+			v, _ := kit.Reach(r[cost], r[error], e)
+			n = append(n, v)
+		}
+		return n
+	}
+	eps := kit.Ratios(f.from, f.to, fitPoints)
+	f.eps = kit.Ratios(0.999*hi, f.to, 40)
+	f.n = make([]float64, len(f.eps))
+	var all, early, late []float64
+	for _, r := range groups {
+		inverse, n, half := inverses(eps), samplesTo(r, eps), fitPoints/2
+		all = append(all, kit.Exponent(inverse, n))
+		early = append(early, kit.Exponent(inverse[:half+1], n[:half+1]))
+		late = append(late, kit.Exponent(inverse[half:], n[half:]))
+		for i, v := range samplesTo(r, f.eps) {
+			f.n[i] += math.Log(v)
+		}
+	}
+	for i, v := range f.n {
+		f.n[i] = math.Exp(v / float64(len(groups)))
+	}
+	f.exponent, f.early, f.late = kit.MeanOf(all), kit.MeanOf(early).Mean, kit.MeanOf(late).Mean
+	return f
+}
+
+func inverses(v []float64) (u []float64) {
+	for _, x := range v {
+		u = append(u, 1/x)
+	}
+	return u
+}
+
+func (c *complexity) report(w io.Writer) error {
+	fig := plot.Figure{Columns: 2, Caption: fmt.Sprintf(
+		"Samples to reach ε, geometric mean over %d groups of trials; grey: the exponents of Table 1.", c.groups)}
+	for _, g := range c.regimes {
+		fig.Panels = append(fig.Panels, c.panels(w, g, upper, g.measure)...)
+		if g.rho == 0 {
+			fig.Panels = append(fig.Panels, c.panels(w, g, lower, "E‖y^{k} − y*(x^{k})‖²")...)
+		}
+	}
+	c.choicesTable(w)
+	return kit.WriteFigure(w, c.Out, "table1", &fig)
+}
+
+func (c *complexity) panels(w io.Writer, g *regime, error int, measure string) []plot.Panel {
+	fmt.Fprintf(w, "%s, ε = %s\n", g.title, kit.Plain(measure))
+	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprint(tw, "method")
+	panels := make([]plot.Panel, 2)
+	for i, letter := range []string{"ξ", "φ"} {
+		fmt.Fprintf(tw, "\t%s: claimed\tfitted\tearly, late", letter)
+		panels[i] = plot.Panel{Title: g.title + ": " + letter + ", ε = " + measure,
+			X: plot.Axis{Label: "1/ε", Log: true}, Y: plot.Axis{Label: "samples " + letter, Log: true}}
+	}
+	fmt.Fprintln(tw, "\tε from\tto\tsamples ξ, φ at the end\tfailed")
+	for _, r := range g.rows {
+		fmt.Fprint(tw, r.name)
+		groups, failed := joined(r.trials)
+		var f [2]fitted
+		for i := range f {
+			f[i] = fit(groups, error, xi+i)
+			claim := "–"
+			if p := r.claims[i]; p > 0 && error == upper {
+				claim = fmt.Sprintf("%g", p)
+			}
+			fmt.Fprintf(tw, "\t%s\t%v\t%.2f, %.2f", claim, f[i].exponent, f[i].early, f[i].late)
+			panels[i].Series = append(panels[i].Series,
+				plot.Series{Name: r.name, X: inverses(f[i].eps), Y: f[i].n, Style: kit.Style(r.name)})
+		}
+		fmt.Fprintf(tw, "\t%.1e\t%.1e\t%.2g, %.2g\t%d\n", f[1].from, f[1].to, kit.Last(f[0].n), kit.Last(f[1].n), failed)
+	}
+	fmt.Fprintln(tw)
+	tw.Flush()
+	for i := range panels {
+		panels[i].Lines = slopes(g.rows, i, panels[i].Series)
+	}
+	return panels
+}
+
+// slopes have the table's exponents, each beside the first curve it is claimed for.
+func slopes(rows []*row, stream int, series []plot.Series) (lines []plot.Line) {
+	seen := map[float64]bool{0: true}
+	for i, r := range rows {
+		p, curve := r.claims[stream], series[i]
+		if seen[p] || len(curve.X) == 0 {
+			continue
+		}
+		seen[p] = true
+		x, y := kit.Last(curve.X), 2*kit.Last(curve.Y)
+		lines = append(lines, plot.Line{Label: fmt.Sprintf("ε^{−%g}", p), P: p, C: y / math.Pow(x, p),
+			From: x / math.Pow(10, fitDecades), To: x})
+	}
+	return lines
+}
+
+func (c *complexity) choicesTable(w io.Writer) {
+	fmt.Fprintf(w, "constants, best of %d runs of %d samples each\n", choiceTrials, c.samples)
+	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	defer tw.Flush()
+	fmt.Fprintln(tw, "regime\tmethod\tstep sizes\tconstants\tat an edge\tsteps of a run\tchoices "+
+		"diverged\tsteps of the trials")
+	for _, r := range c.all {
+		choice := "–\t\t\t"
+		if r.alpha != nil {
+			choice = fmt.Sprintf("a = %g, b = %g\t%s\t%d\t%d of %d", r.constants[0], r.constants[1],
+				r.edge(r.constants), r.within(float64(c.samples)), r.failed, len(r.choices()))
+		}
+		fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%d to %d\n", r.title, r.name, r.orders, choice, r.marks[0], kit.Last(r.marks))
+	}
 }
