@@ -2,7 +2,15 @@ package main
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
+	"go/parser"
+	"go/token"
+	"io"
 	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
 	"runtime"
 	"strings"
 	"syscall"
@@ -70,5 +78,129 @@ func TestTerminate(t *testing.T) {
 	case <-ctx.Done():
 	case <-time.After(time.Minute):
 		t.Fatal("no interrupt")
+	}
+}
+
+// floors is the tower: a package may import what stands before it in the list, and the parts of its
+// own folder.
+var floors = []string{"stable/mat", "stable/chol", "stable/eig", "stable/bilevel", "stable/bench"}
+
+type listed struct {
+	ImportPath, Dir                             string
+	GoFiles, Imports, TestImports, XTestImports []string
+}
+
+// The module imports the standard library alone (its tests: testify, too), nothing of it unsafe or
+// C, and imports only point down. The rooms of bench stand side by side on kit, and only tests import
+// kittest.
+func TestImportsPointDown(t *testing.T) {
+	for _, p := range goList(t, "stable/...") {
+		inBench := strings.HasPrefix(p.ImportPath, "stable/bench")
+		for _, imp := range p.Imports {
+			assert.NotContains(t, []string{"unsafe", "C"}, imp, p.ImportPath)
+			assert.True(t, isStandard(imp) || mayImport(p.ImportPath, imp), "%s imports %s", p.ImportPath, imp)
+		}
+		for _, imp := range append(p.TestImports, p.XTestImports...) {
+			ok := isStandard(imp) || strings.HasPrefix(imp, "github.com/stretchr/testify/") ||
+				imp == p.ImportPath || inBench && imp == "stable/bench/kit/kittest" || mayImport(p.ImportPath, imp)
+			assert.True(t, ok, "a test of %s imports %s", p.ImportPath, imp)
+		}
+	}
+}
+
+// README names the packages that its interface leaves out: those whose first line makes no promise.
+func TestNoPromise(t *testing.T) {
+	readme, err := os.ReadFile(filepath.Join("..", "README.md"))
+	require.NoError(t, err)
+	_, list, ok := strings.Cut(string(readme), "first line makes no promise:")
+	require.True(t, ok)
+	list, _, _ = strings.Cut(list, ".")
+	var named, silent []string
+	for _, m := range regexp.MustCompile("`([^`]+)`").FindAllStringSubmatch(list, -1) {
+		named = append(named, "stable/"+m[1])
+	}
+	for _, p := range goList(t, "stable/mat/...", "stable/chol/...", "stable/eig/...", "stable/bilevel/...") {
+		for _, name := range p.GoFiles {
+			f, err := parser.ParseFile(token.NewFileSet(), filepath.Join(p.Dir, name), nil,
+				parser.PackageClauseOnly|parser.ParseComments)
+			require.NoError(t, err)
+			if f.Doc != nil && strings.Contains(f.Doc.List[0].Text, "makes no promise") {
+				silent = append(silent, p.ImportPath)
+			}
+		}
+	}
+	assert.ElementsMatch(t, named, silent)
+}
+
+// The rule itself: upward edges and strangers are refused.
+func TestMayImport(t *testing.T) {
+	for edge, want := range map[string]bool{
+		"stable/eig stable/mat":                        true,
+		"stable/bench stable/bilevel/hyperopt":         true,
+		"stable/bilevel/hyperopt stable/bilevel":       true,
+		"stable/mat stable/mat/mattest":                true,
+		"stable/bench/kit stable":                      true,
+		"stable/bench/race stable/bench/kit":           true,
+		"stable/bilevel stable/bench/kit":              false,
+		"stable/bench/race stable/bench/theory":        false,
+		"stable/bench/race stable/bench/kit/kittest":   false,
+		"stable stable/bench":                          false,
+		"stable/mat stable/eig":                        false,
+		"stable/chol stable/eig":                       false,
+		"stable/eig stable/bilevel/quadratic":          false,
+		"stable/bilevel/quadratic stable/bench":        false,
+		"stable/bilevel gonum.org/v1/gonum/mat":        false,
+		"stable/bilevel github.com/stretchr/testify":   false,
+		"stable/bilevel/hyperopt stable/bilevel/check": true,
+	} {
+		from, to, _ := strings.Cut(edge, " ")
+		assert.Equal(t, want, mayImport(from, to), edge)
+	}
+}
+
+// mayImport says whether a package may import one that is not of the standard library: one of a
+// floor below, or of its own folder, or the module's root. The problems in bilevel's folder stand on
+// bilevel; Go, which refuses cycles, sees to it that it imports none. The rooms of bench import kit
+// and plot alone, the command all but kittest.
+func mayImport(from, to string) bool {
+	f, t := floor(from), floor(to)
+	if room, ok := strings.CutPrefix(to, "stable/bench/"); ok && room != "kit" && room != "plot" {
+		return from == "stable/bench" && room != "kit/kittest"
+	}
+	return to == "stable" && f >= 0 || t >= 0 && t <= f
+}
+
+func floor(path string) int {
+	for i, f := range floors {
+		if path == f || strings.HasPrefix(path, f+"/") {
+			return i
+		}
+	}
+	return -1
+}
+
+// isStandard goes by the rule that a standard import path has no dot in its first element, and is
+// not this module's.
+func isStandard(path string) bool {
+	first, _, _ := strings.Cut(path, "/")
+	return first != "stable" && !strings.Contains(first, ".")
+}
+
+func goList(t *testing.T, args ...string) []listed {
+	const fields = "-json=ImportPath,Dir,GoFiles,Imports,TestImports,XTestImports"
+	out, err := exec.Command("go", append([]string{"list", fields}, args...)...).Output()
+	if errors.Is(err, exec.ErrNotFound) {
+		t.Skip("no go command here to list packages with")
+	}
+	require.NoError(t, err)
+	var list []listed
+	for d := json.NewDecoder(strings.NewReader(string(out))); ; {
+		var p listed
+		if err := d.Decode(&p); err == io.EOF {
+			return list
+		} else {
+			require.NoError(t, err)
+		}
+		list = append(list, p)
 	}
 }

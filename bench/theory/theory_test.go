@@ -2,6 +2,7 @@ package theory
 
 import (
 	"context"
+	"io"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -103,6 +104,39 @@ func TestWalk(t *testing.T) {
 	assert.Equal(t, 4000.0, sampled[xi][0])
 	assert.Equal(t, full[upper][499], run(500, 600)[upper][0], "all iterates count at the start")
 	assert.Greater(t, full[upper][0], 10*sampled[upper][0])
+}
+
+// Groups are means over their trials, at marks of one run or of several.
+func TestSeries(t *testing.T) {
+	list, err := regimes(1)
+	require.NoError(t, err)
+	r, ctx, out := list[0].rows[0], context.Background(), kit.Terminal{Stdout: io.Discard, Stderr: io.Discard}
+	for _, each := range []bool{false, true} {
+		var want [2]reading
+		runs := chain([]int{2, 5}, each, func(k int, s *series) {
+			s.per, s.walk = 3, func(trial int) walk { return r.walk(r.choices()[0], k, uint64(trial)) }
+		})
+		for _, mark := range []int{2, 5} {
+			for g := range want {
+				var mean reading
+				for trial := 3 * g; trial < 3*g+3; trial++ {
+					w := r.walk(r.choices()[0], mark, uint64(trial))
+					w.marks = []int{mark}
+					d, err := w.run(ctx)
+					require.NoError(t, err)
+					mean.add(d.Reading, 1./3)
+				}
+				for q, v := range mean {
+					want[g][q] = append(want[g][q], v...)
+				}
+			}
+		}
+		require.NoError(t, kit.Play(kit.Common{Out: t.TempDir()}, "x", kit.Identity{}, out,
+			func(l *kit.Campaign[outcome]) error { return complete(ctx, l, runs, 2, "x", out) }))
+		groups, failed := joined(runs)
+		assert.Equal(t, want[:], groups, each)
+		assert.Zero(t, failed)
+	}
 }
 
 func TestWalkDiverges(t *testing.T) {
