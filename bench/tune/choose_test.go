@@ -15,6 +15,7 @@ import (
 	"stable/bench/kit"
 	"stable/bilevel"
 	"stable/bilevel/hyperopt"
+	"stable/bilevel/hyperopt/data"
 	"stable/mat"
 )
 
@@ -39,25 +40,25 @@ func worth(t *testing.T, rows, matter int, seed uint64) string {
 	return writeText(t, "worth.csv", b.String())
 }
 
-// Where features differ in worth, the ladder is chosen, and is better on the test rows; where they do
-// not, one weight is; where nothing matters, the constant.
+// Where features differ in worth, resamples choose the ladder, and the average is better on the test rows;
+// where they do not, one weight; where nothing matters, the constant.
 func TestTuneChooses(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long")
 	}
 	m, _, stdout := tuneWith(t, worth(t, 600, 3, 2), worth(t, 4000, 3, 102))
-	require.Contains(t, m.Choice.Name, "ladder", stdout)
-	assert.Less(t, m.Choice.Difference, -m.Choice.Margin*m.Choice.Error)
+	assert.Less(t, m.Results[0].Share+m.Results[1].Share, leastShare, stdout)
+	assert.Less(t, m.Choice.Difference, -m.Choice.Error)
 	assert.Equal(t, 600, m.Choice.Rows)
 	assert.Less(t, chosen(m).Test["loss"], m.Results[1].Test["loss"])
 	assert.Less(t, m.Features[0].Weight, m.Features[19].Weight)
 
 	m, _, stdout = tuneWith(t, worth(t, 150, 20, 3), worth(t, 4000, 20, 4))
-	require.Equal(t, rungName(1), m.Choice.Name, stdout)
-	assert.Equal(t, m.Features[0].Weight, m.Features[19].Weight)
+	assert.Greater(t, m.Results[1].Share, 0.5, stdout)
+	assert.InEpsilon(t, m.Results[1].Test["loss"], chosen(m).Test["loss"], 0.02)
 
 	m, _, stdout = tuneWith(t, worth(t, 300, 0, 5), worth(t, 400, 0, 6))
-	require.Equal(t, rungName(0), m.Choice.Name, stdout)
+	assert.Greater(t, m.Results[0].Share, 0.5, stdout)
 	assert.Contains(t, stdout, "dropped  20 of 20 features: v0, v1")
 	assert.Zero(t, m.Features[3].Coefficient)
 }
@@ -74,7 +75,6 @@ func TestTuneDrops(t *testing.T) {
 		fmt.Fprintf(&b, "%v,%v\n", v, 3*v+rng.NormFloat64())
 	}
 	m, _, stdout := tuneWith(t, writeText(t, "r.csv", b.String()), "-loss", "squared")
-	require.Contains(t, m.Choice.Name, "ladder", stdout)
 	require.GreaterOrEqual(t, chosen(m).Dropped, 6, stdout)
 	assert.Contains(t, stdout, fmt.Sprintf("dropped  %d of 12 features: ", chosen(m).Dropped))
 	for _, f := range m.Features {
@@ -100,27 +100,62 @@ func TestTuneFreeIntercept(t *testing.T) {
 	assert.InDelta(t, math.Ln2, m.Results[0].Test["loss"], 1e-6)
 }
 
-func TestTuneMargin(t *testing.T) {
-	for want, c := range map[int]struct{ constant, one, rung []float64 }{
-		0: {[]float64{1, 2, 3, 4}, []float64{2, 1, 4, 3.1}, []float64{1, 2, 3, 4}},
-		1: {[]float64{2, 3, 4, 5}, []float64{1, 2, 3, 4}, []float64{0, 3, 2, 4.9}},
-		2: {[]float64{2, 3, 4, 5}, []float64{1, 2, 3, 4}, []float64{0, 1, 2, 3.5}},
-	} {
-		run := &search{options: options{Folds: 5}}
-		for i, l := range [][]float64{c.constant, c.one, c.rung} {
-			r := &result{Name: rungName(i), losses: l}
-			r.HeldOut, r.Error = meanOf(l)
-			run.results = append(run.results, r)
+func TestAverage(t *testing.T) {
+	run := &search{options: options{Folds: 5}, dataSet: &dataSet{design: &data.Data{Dim: 3}}}
+	enter := func(y, weights []float64, loss func(i int) float64) {
+		r := &result{Lambda: 1, losses: make([]float64, 60)}
+		for i := range r.losses {
+			r.losses[i] = loss(i)
 		}
-		run.choose()
-		assert.Equal(t, want, run.choice.index)
-		for _, r := range run.results {
-			r.losses = nil
-		}
-		run.choose()
-		assert.Equal(t, 1, run.choice.index)
-		assert.Contains(t, run.choice.String(), "no held-out rows")
+		r.enter(run.Seed, []float64{1, 2}, [][]float64{r.losses, slices.Repeat([]float64{1e4}, 60)})
+		require.Len(t, r.entries, 1)
+		r.entries[0].y, r.entries[0].weights = y, weights
+		run.results = append(run.results, r)
 	}
+	enter([]float64{0, 0, 0}, []float64{dropped, dropped, dropped}, func(i int) float64 { return 2 })
+	enter([]float64{1, 2, 0}, []float64{1, 1, dropped}, func(i int) float64 { return float64(2 * (i % 2)) })
+	enter([]float64{0, 3, 5}, []float64{dropped, 4, 1}, func(i int) float64 { return float64(2*b2i(i%2 == 0)) + 0.1 })
+	enter([]float64{9, 9, 9}, []float64{1, 1, 1}, func(i int) float64 { return float64(2*(i%2)+1) - 21*float64(b2i(i == 17)) })
+	mean := run.average()
+	one, two, rare := run.results[1].Share, run.results[2].Share, run.results[3].Share
+	require.Greater(t, one, 0.5)
+	require.Greater(t, two, leastShare)
+	require.Greater(t, rare, 0.0)
+	require.Less(t, rare, leastShare)
+	assert.InDelta(t, 1, one+two+rare, 1e-12)
+	one, two = one/(one+two), two/(one+two)
+	assert.InDeltaSlice(t, []float64{one, 2*one + 3*two, 0}, mean.y, 1e-12) // the last: most models drop it
+	assert.InDeltaSlice(t, []float64{1 / one, 1 / (one + two/4), dropped}, mean.weights, 1e-9)
+
+	// A row that changes the choice is judged by the choice without it.
+	run.results = run.results[:1]
+	enter([]float64{1, 0, 0}, []float64{1, 1, 1}, func(i int) float64 { return 100 * float64(b2i(i == 7)) })
+	mean = run.average()
+	assert.Equal(t, 100.0, mean.losses[7])
+	assert.Less(t, run.results[1].Share, 0.5) // with it, it is better by less than the margin
+	assert.Less(t, mean.losses[8], 2.0)
+	run.choose()
+	assert.Equal(t, "average", run.choice.Name)
+	run.results = append(run.results[:2], &result{Name: "cleaned rows", Cleaned: true, losses: make([]float64, 60)})
+	run.choose()
+	assert.Equal(t, "cleaned rows", run.choice.Name)
+	run.results[1].losses = nil
+	run.choose()
+	assert.Equal(t, 1, run.choice.index)
+	assert.Contains(t, run.choice.String(), "no held-out rows")
+}
+
+func TestEnter(t *testing.T) {
+	r := &result{Lambda: 40}
+	r.enter(1, []float64{10, 20, 30, 40}, [][]float64{{9, 0}, {0, 9}, {4, 4}, {5, 5}})
+	counts := make([]float64, 2)
+	for b := range resamples { // both rows, or one of them twice
+		draw(counts, 1, b)
+		assert.Equal(t, map[float64]float64{0: 10, 1: 30, 2: 20}[counts[0]], r.entry(b).lambda)
+	}
+	require.Len(t, r.entries, 4)
+	assert.Equal(t, 40.0, r.entries[0].lambda)
+	assert.Equal(t, []float64{5, 5}, r.entries[0].losses)
 }
 
 func TestTuneWarns(t *testing.T) {
@@ -154,7 +189,7 @@ func TestTuneStartsFromSingle(t *testing.T) {
 	best, err := bestSingle(context.Background(), run.engine.problem, run.Lo, run.Hi)
 	require.NoError(t, err)
 	assert.InEpsilon(t, best.f, run.engine.f[0], 1e-9)
-	assert.Len(t, run.results, 3)
+	assert.Len(t, run.results, 4)
 }
 
 func TestTuneTrainScalesWeights(t *testing.T) {
@@ -219,7 +254,7 @@ func TestClimberRotates(t *testing.T) {
 
 func TestPick(t *testing.T) {
 	groups := []*group{{rows: []int{2}}, {rows: []int{0, 1}}}
-	loss := [][][]float64{{{1}, {9}}, {{4, 5}, {2, 3}}} // of a group, a weight, a row
+	loss := [][]float64{{4, 5, 1}, {2, 3, 9}} // of a weight, a row
 	r := pick(groups, []float64{10, 20}, loss)
 	assert.Equal(t, 10.0, r.Lambda) // 10 in all, against 14
 	assert.Equal(t, []float64{4, 5, 9}, r.losses)
@@ -230,14 +265,14 @@ func TestTuneFigure(t *testing.T) {
 	run := &search{dataSet: &dataSet{files: []dataFile{{Path: "x.csv"}}, features: []string{"a", "b", "c"}, used: []int{0, 1, 2}},
 		options: options{Hi: 10}}
 	for _, w := range [][]float64{{dropped, dropped, dropped}, {1, 1, 1}, {2, dropped, 0.1}} {
-		run.results = append(run.results, &result{weights: w, HeldOut: w[2], Error: 0.01})
+		run.results = append(run.results, &result{weights: w, HeldOut: w[2], Error: 0.01, entries: []candidate{{}}})
 	}
+	run.results[2].Name, run.results[2].entries = "average", nil
 	for _, run.choice.index = range []int{1, 2} {
 		p := run.figure().Panels
-		assert.Equal(t, []string{"none", "one", "2"}, p[0].X.Names)
+		assert.Equal(t, []string{"none", "one", "average"}, p[0].X.Names)
 		assert.Equal(t, float64(run.choice.index+1), p[0].Series[0].X[0])
-		assert.Equal(t, []string{"b", "a", "c"}, p[1].Y.Names) // upwards
-		weights := p[1].Series[len(p[1].Series)-1]             // on the ladder
-		assert.Equal(t, []float64{20, 2, 0.1}, weights.X)
+		assert.Equal(t, []string{"c", "b", "a", "b", "a", "c"}[3*run.choice.index-3:3*run.choice.index], p[1].Y.Names) // upwards
+		assert.Equal(t, [][]float64{{1, 1, 1}, {20, 2, 0.1}}[run.choice.index-1], p[1].Series[0].X)
 	}
 }

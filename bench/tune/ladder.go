@@ -88,15 +88,20 @@ func (t *search) runExact(ctx context.Context, p *kit.Progress, out kit.Terminal
 	lambdas, least := []float64{dropped}, 0
 	for n := 0; n < mostRungs+1 && n <= max(least, 1)+idleRungs; n++ { // 0 is the constant
 		p.Update(float64(n)/(mostRungs+1), "rung %d", n)
-		r, err := t.try(ctx, climbers, groups, lambdas)
+		r, loss, err := t.try(ctx, climbers, groups, lambdas)
 		if err != nil {
 			return err
 		}
 		r.Name, r.Rung = rungName(n), n
-		if err := all.fit(r.Lambda * t.trainingShare()); err != nil {
-			return err
+		r.enter(t.Seed, lambdas, loss)
+		for j := len(r.entries) - 1; j >= 0; j-- { // the next rung begins at the first
+			e := &r.entries[j]
+			if err := all.fit(e.lambda * t.trainingShare()); err != nil {
+				return err
+			}
+			e.weights, e.y = slices.Clone(all.weights), slices.Clone(all.y)
 		}
-		r.weights, r.y, r.seconds = slices.Clone(all.weights), slices.Clone(all.y), time.Since(began)
+		r.weights, r.y, r.seconds = r.entries[0].weights, r.entries[0].y, time.Since(began)
 		t.results = append(t.results, r)
 		if r.HeldOut < t.results[least].HeldOut {
 			least = n
@@ -118,12 +123,16 @@ func rungName(n int) string {
 	return []string{"no features", "one weight for all", "ladder, rung " + fmt.Sprint(n)}[min(n, 2)]
 }
 
-func (t *search) try(ctx context.Context, climbers []*climber, groups []*group, lambdas []float64) (*result, error) {
-	of := map[*climber][]int{}
-	loss := make([][][]float64, len(groups)) // for each weight and row
-	for g, group := range groups {
-		of[group.by] = append(of[group.by], g)
-		loss[g] = make([][]float64, len(lambdas))
+// try returns the result of a rung, judged as pick says, with the losses of all its weights.
+func (t *search) try(ctx context.Context, climbers []*climber, groups []*group, lambdas []float64) (*result, [][]float64, error) {
+	of, rows := map[*climber][]*group{}, 0
+	for _, g := range groups {
+		of[g.by] = append(of[g.by], g)
+		rows += len(g.rows)
+	}
+	loss := make([][]float64, len(lambdas))
+	for j := range loss {
+		loss[j] = make([]float64, rows)
 	}
 	err := parallel(len(climbers), func(i int) error {
 		for j := len(lambdas) - 1; j >= 0; j-- {
@@ -131,37 +140,34 @@ func (t *search) try(ctx context.Context, climbers []*climber, groups []*group, 
 				return err
 			}
 			for _, g := range of[climbers[i]] {
-				loss[g][j] = t.lossesOf(groups[g].held, climbers[i].y)
+				for k, l := range t.lossesOf(g.held, climbers[i].y) {
+					loss[j][g.rows[k]] = l
+				}
 			}
 		}
 		return nil
 	})
-	if err != nil {
-		return nil, err
-	}
-	return pick(groups, lambdas, loss), nil
+	return pick(groups, lambdas, loss), loss, err
 }
 
 // pick returns the result of the weight of least loss, where each group's rows have the losses of
 // the weight that is best on the other groups.
-func pick(groups []*group, lambdas []float64, loss [][][]float64) *result {
-	total, rows := make([]float64, len(lambdas)), 0
-	for g, group := range groups {
-		rows += len(group.rows)
-		for j, l := range loss[g] {
-			total[j] += sum(l)
-		}
+func pick(groups []*group, lambdas []float64, loss [][]float64) *result {
+	total := make([]float64, len(lambdas))
+	for j := range total {
+		total[j] = sum(loss[j])
 	}
-	r := &result{Lambda: lambdas[least(total)], losses: make([]float64, rows)}
-	for g, group := range groups {
+	r := &result{Lambda: lambdas[least(total)], losses: slices.Clone(loss[0])}
+	for _, group := range groups {
 		others := slices.Clone(total)
-		for j := range others {
-			if len(groups) > 1 {
-				others[j] -= sum(loss[g][j])
+		for _, i := range group.rows {
+			for j := range others {
+				others[j] -= loss[j][i] * float64(b2i(len(groups) > 1))
 			}
 		}
-		for k, i := range group.rows {
-			r.losses[i] = loss[g][least(others)][k]
+		best := loss[least(others)]
+		for _, i := range group.rows {
+			r.losses[i] = best[i]
 		}
 	}
 	r.HeldOut, r.Error = meanOf(r.losses)

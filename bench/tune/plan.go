@@ -18,9 +18,10 @@ const (
 
 const (
 	defaultFolds = 5
-	moreFolds    = 10   // where they are quick
-	quick        = 1e9  // multiplications: some half a second
-	manyRows     = 5000 // from which one split may do, and -solver saa
+	moreFolds    = 40    // where they are quick
+	quick        = 1.5e9 // multiplications: some half a second
+	rowWork      = 500   // multiplications: exponentials and the like
+	manyRows     = 5000  // from which one split may do, and -solver saa
 	// patience is the most work, in multiplications, for which exact is the default solver: some
 	// twenty seconds.
 	patience = 1e10
@@ -32,10 +33,7 @@ func (t *search) plan() error {
 	if auto {
 		t.Folds = 1
 		if k := min(defaultFolds, most); t.split == nil && k > 1 && t.Solver != solverSAA {
-			t.Folds = min(moreFolds, most)
-			if t.work() > quick {
-				t.Folds = k
-			}
+			t.Folds = min(max(k, int(min(quick/t.work(), moreFolds))), most)
 		}
 	}
 	if t.Solver == solverAuto || t.Solver == "" {
@@ -106,7 +104,7 @@ func (t *search) work() float64 {
 	step := d * d * d * classes * classes
 	for i := range t.design.Rows() {
 		n := min(d, float64(t.design.RowPtr[i+1]-t.design.RowPtr[i]))
-		step += n * n / 4 * classes * (1 + classes)
+		step += n*n/4*classes*(1+classes) + rowWork
 	}
 	return 200 * step * float64(t.Folds)
 }

@@ -69,17 +69,20 @@ func (t *search) report(w io.Writer) error {
 		quality = "rmse"
 	}
 	tw := tabwriter.NewWriter(w, 0, 0, 3, ' ', tabwriter.AlignRight)
-	fmt.Fprintf(tw, "\tweight\tfeatures\theld-out loss\t± error\ttest loss\ttest %s\tseconds\t\n", quality)
+	fmt.Fprintf(tw, "\tweight\tfeatures\tshare\theld-out loss\t± error\ttest loss\ttest %s\tseconds\t\n", quality)
 	for _, r := range t.results {
 		lambda := ""
 		if r.Lambda > 0 && r.Lambda < dropped {
 			lambda = fmt.Sprintf("%.3g", r.Lambda)
 		}
-		mark := ""
+		mark, share := "", ""
+		if r.Share > 0 {
+			share = fmt.Sprintf("%.0f %%", 100*r.Share)
+		}
 		if r == t.chosen() {
 			mark = "→ "
 		}
-		fmt.Fprintf(tw, "%s%s\t%s\t%d\t%.6g\t%.2g\t%.6g\t%.5g\t%.2f\t\n", mark, r.Name, lambda, len(t.used)-r.Dropped,
+		fmt.Fprintf(tw, "%s%s\t%s\t%d\t%s\t%.6g\t%.2g\t%.6g\t%.5g\t%.2f\t\n", mark, r.Name, lambda, len(t.used)-r.Dropped, share,
 			r.HeldOut, r.Error, r.Test["loss"], r.Test[quality], r.seconds.Seconds())
 	}
 	if err := tw.Flush(); err != nil {

