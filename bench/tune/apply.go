@@ -92,7 +92,9 @@ func (m *model) open(o options, path string) (d *data.Data, labelled bool, err e
 		opt.Unlabelled = true
 		d, _, err = kit.OpenData(path, opt)
 	}
-	if err != nil {
+	if errors.Is(err, data.ErrNoHeader) {
+		return nil, false, fmt.Errorf("%w (the model finds columns by their names: it takes the header of its training rows)", err)
+	} else if err != nil {
 		return nil, false, hint(err, true)
 	}
 	return d, !opt.Unlabelled, m.fits(d)

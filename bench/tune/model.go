@@ -142,7 +142,7 @@ func readModel(path string) (*model, error) {
 	}
 	m := new(model)
 	if err := json.Unmarshal(text, m); err != nil {
-		return nil, fmt.Errorf("%s:%d: %w", path, 1+bytes.Count(text[:jsonOffset(err, len(text))], []byte("\n")), err)
+		return nil, fmt.Errorf("%s:%d: not a model written by tune, which is the file model.json: %w", path, 1+bytes.Count(text[:jsonOffset(err, len(text))], []byte("\n")), err)
 	}
 	if err := m.check(); err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)

@@ -214,6 +214,9 @@ func (c choice) String() string {
 		return s + ": there are no held-out rows to compare on"
 	}
 	s += fmt.Sprintf(": one weight for all changes its loss on %d held-out rows by %+.3g ± %.2g", c.Rows, -c.Difference, c.Error)
+	if math.Abs(c.Difference) < 2*c.Error {
+		s += ", which may be chance"
+	}
 	if c.Cut {
 		s += "; an interrupt came before all were compared"
 	}

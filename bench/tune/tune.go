@@ -2,10 +2,12 @@ package tune
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"stable/bench/kit"
@@ -143,6 +145,14 @@ func Tune(ctx context.Context, args []string, out kit.Terminal) error {
 	if err := o.check(len(files)); err != nil {
 		return err
 	}
+	fs.Visit(func(f *flag.Flag) {
+		if o.apply != "" && !slices.Contains([]string{"apply", "label", "id", "impute", "out", "unlabelled"}, f.Name) {
+			err = fmt.Errorf("%w: -%s says how a model is trained, and that of -apply is", kit.ErrUsage, f.Name)
+		}
+	})
+	if err != nil {
+		return err
+	}
 	if o.apply != "" {
 		if !kit.IsSet(fs, "out") {
 			o.out = ""
@@ -173,7 +183,7 @@ func (o *options) check(files int) error {
 		return fmt.Errorf("%w: -loss is %q, want logistic or squared", kit.ErrUsage, o.Loss)
 	case o.Solver != solverAuto && o.Solver != solverExact && o.Solver != solverSAA:
 		return fmt.Errorf("%w: -solver is %q, want auto, exact or saa", kit.ErrUsage, o.Solver)
-	case o.Clean && (o.apply != "" || losses[o.Loss] == hyperopt.Squared || o.Solver == solverSAA || o.Steps != 0):
+	case o.Clean && (losses[o.Loss] == hyperopt.Squared || o.Solver == solverSAA || o.Steps != 0):
 		return fmt.Errorf("%w: -clean goes with classes and -solver exact", kit.ErrUsage)
 	case o.Class != "" && losses[o.Loss] == hyperopt.Squared:
 		return fmt.Errorf("%w: -class goes with -loss logistic", kit.ErrUsage)
