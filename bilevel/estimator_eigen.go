@@ -37,16 +37,6 @@ const (
 	mostWait                          = 256
 )
 
-// cholMargin bounds the rounding of a Cholesky factorisation of a − shift·I, 0 ≤ shift < λ_min(a);
-// +Inf where underflow or overflow matters.
-func cholMargin(a *mat.Sym, mu float64) float64 {
-	tr := trace(a)
-	if !(mu > 0x1p-400 && tr < 0x1p900) {
-		return math.Inf(1)
-	}
-	return float64(a.N+16) * 0x1p-52 * tr
-}
-
 // trace is Σ|a_ii|.
 func trace(a *mat.Sym) float64 {
 	tr := 0.0
@@ -106,6 +96,16 @@ func (b *eigenBound) proves(p *eig.Truncator, h *mat.Sym, mu float64) bool {
 	b.reach, b.wait = min(2*b.reach, mostReach), 0
 	b.least = shift - margin
 	return true
+}
+
+// cholMargin bounds the rounding of a Cholesky factorisation of a − shift·I, 0 ≤ shift < λ_min(a);
+// +Inf where underflow or overflow matters.
+func cholMargin(a *mat.Sym, mu float64) float64 {
+	tr := trace(a)
+	if !(mu > 0x1p-400 && tr < 0x1p900) {
+		return math.Inf(1)
+	}
+	return float64(a.N+16) * 0x1p-52 * tr
 }
 
 // pause says whether this step goes without a bound.

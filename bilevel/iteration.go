@@ -93,9 +93,6 @@ func (it *Iteration) MetricSet() (MetricSet, error) {
 	return set, nil
 }
 
-// Project replaces x, of length dx, by P_X(x).
-func (it *Iteration) Project(x []float64) { it.opt.Set.Project(x, x) }
-
 // MoveX writes x^{k+1} = P_X(x^k − α d).
 func (it *Iteration) MoveX(alpha float64, d []float64) {
 	for i, x := range it.x {
@@ -103,6 +100,9 @@ func (it *Iteration) MoveX(alpha float64, d []float64) {
 	}
 	it.Project(it.xNext)
 }
+
+// Project replaces x, of length dx, by P_X(x).
+func (it *Iteration) Project(x []float64) { it.opt.Set.Project(x, x) }
 
 // MoveY writes y^{k+1} = y^k − β d.
 func (it *Iteration) MoveY(beta float64, d []float64) {
@@ -236,15 +236,6 @@ func (it *Iteration) Finite(vectors ...[]float64) error {
 	return nil
 }
 
-func (it *Iteration) firstNonFinite() error {
-	it.found = nil
-	it.vectors(it.visit)
-	if it.found == nil {
-		return nil
-	}
-	return it.found
-}
-
 // checkNext looks at the method's vectors, too: a projection may turn an infinite step into a
 // finite one.
 func (it *Iteration) checkNext() error {
@@ -255,6 +246,15 @@ func (it *Iteration) checkNext() error {
 		return err
 	}
 	return it.checkDistance("‖y − y⁰‖", it.yNext, it.opt.Y0)
+}
+
+func (it *Iteration) firstNonFinite() error {
+	it.found = nil
+	it.vectors(it.visit)
+	if it.found == nil {
+		return nil
+	}
+	return it.found
 }
 
 func (it *Iteration) checkDistance(name string, next, start []float64) error {

@@ -180,8 +180,6 @@ func (r *running) progress() (goOn bool) {
 	return goOn
 }
 
-func (r *running) elapsed() time.Duration { return time.Since(r.start) - r.paused }
-
 func (r *running) result(reason Reason) Result {
 	s := r.s
 	h, _ := s.Health()
@@ -190,6 +188,8 @@ func (r *running) result(reason Reason) Result {
 		Counts: s.it.oracle.counts, Activity: s.it.activity, Warnings: h.Warnings(), Reason: reason, Elapsed: r.elapsed(),
 	}
 }
+
+func (r *running) elapsed() time.Duration { return time.Since(r.start) - r.paused }
 
 type tolRule struct {
 	tol    float64
@@ -249,14 +249,6 @@ func newGapRule(s *Solver, gap float64, window int) (*gapRule, error) {
 	return &gapRule{gap: gap, window: window}, nil
 }
 
-// looksAt is true 64 times while k doubles.
-func looksAt(k int) bool {
-	every := 1
-	for ; k/every >= 128; every *= 2 {
-	}
-	return k%every == 0
-}
-
 // met says whether the last step, the done-th of the run, completes a window.
 func (c *gapRule) met(s *Solver, done int) bool {
 	if !looksAt(s.it.k) {
@@ -270,4 +262,12 @@ func (c *gapRule) met(s *Solver, done int) bool {
 		c.since = done
 	}
 	return done-c.since >= c.window-1
+}
+
+// looksAt is true 64 times while k doubles.
+func looksAt(k int) bool {
+	every := 1
+	for ; k/every >= 128; every *= 2 {
+	}
+	return k%every == 0
 }

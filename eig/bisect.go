@@ -2,33 +2,6 @@ package eig
 
 import "math"
 
-// sturm counts the eigenvalues below x of an unreduced tridiagonal matrix with squared off-diagonal
-// e2: the negative pivots of T − x·I. After a pivot 0 the count stays correct (Demmel, Dhillon, Ren,
-// Electron. Trans. Numer. Anal. 3 (1995)).
-func sturm(d, e2 []float64, x float64) int {
-	k, _, _, _ := sturm4(d, e2, x, x, x, x)
-	return k
-}
-
-// sturm4 is sturm at four points side by side, to overlap divisions.
-func sturm4(d, e2 []float64, x0, x1, x2, x3 float64) (k0, k1, k2, k3 int) {
-	b := 0.0
-	q0, q1, q2, q3 := 1.0, 1.0, 1.0, 1.0
-	e2 = e2[:len(d)]
-	for i, v := range d {
-		q0 = v - x0 - b/q0
-		q1 = v - x1 - b/q1
-		q2 = v - x2 - b/q2
-		q3 = v - x3 - b/q3
-		b = e2[i]
-		k0 += int(math.Float64bits(q0) >> 63)
-		k1 += int(math.Float64bits(q1) >> 63)
-		k2 += int(math.Float64bits(q2) >> 63)
-		k3 += int(math.Float64bits(q3) >> 63)
-	}
-	return
-}
-
 // lowest writes the eigenvalues below mu to the front of values, ascending, to about eps·norm, and
 // +Inf to the rest. Each pass cuts an interval into five.
 func lowest(values, d, e2 []float64, mu, norm float64) {
@@ -60,4 +33,31 @@ func lowest(values, d, e2 []float64, mu, norm float64) {
 		}
 		values[j] = lo + (hi-lo)/2
 	}
+}
+
+// sturm counts the eigenvalues below x of an unreduced tridiagonal matrix with squared off-diagonal
+// e2: the negative pivots of T − x·I. After a pivot 0 the count stays correct (Demmel, Dhillon, Ren,
+// Electron. Trans. Numer. Anal. 3 (1995)).
+func sturm(d, e2 []float64, x float64) int {
+	k, _, _, _ := sturm4(d, e2, x, x, x, x)
+	return k
+}
+
+// sturm4 is sturm at four points side by side, to overlap divisions.
+func sturm4(d, e2 []float64, x0, x1, x2, x3 float64) (k0, k1, k2, k3 int) {
+	b := 0.0
+	q0, q1, q2, q3 := 1.0, 1.0, 1.0, 1.0
+	e2 = e2[:len(d)]
+	for i, v := range d {
+		q0 = v - x0 - b/q0
+		q1 = v - x1 - b/q1
+		q2 = v - x2 - b/q2
+		q3 = v - x3 - b/q3
+		b = e2[i]
+		k0 += int(math.Float64bits(q0) >> 63)
+		k1 += int(math.Float64bits(q1) >> 63)
+		k2 += int(math.Float64bits(q2) >> 63)
+		k3 += int(math.Float64bits(q3) >> 63)
+	}
+	return
 }

@@ -42,42 +42,6 @@ func krylovSteps(n int) int {
 	return 3*n/8 + 12
 }
 
-func (l *krylov) apply(dst, x []float64) {
-	if l.full.Rows > 0 {
-		mat.MulVecTrans(dst, &l.full, x)
-	} else {
-		mat.MulVecSym(dst, l.a, x)
-	}
-}
-
-// begin makes q_1, and memory for limit steps.
-func (l *krylov) begin(a *mat.Sym, limit int) {
-	n := a.N
-	l.alpha, l.beta, l.c, l.theta = grow(l.alpha, limit), grow(l.beta, limit), grow(l.c, limit), grow(l.theta, limit)[:0]
-	l.s.Data = grow(l.s.Data, limit*limit)
-	l.tri.reserve(limit)
-	l.probe.reserve(n)
-	l.r = grow(l.r, n)
-	l.mean = 0
-	for i := range n {
-		l.mean += a.Data[i*a.Stride+i] / float64(n)
-	}
-	l.a, l.full.Rows = a, 0
-	if kernel.Lanes() == 8 && n <= fullMost {
-		resize(&l.full, n, n)
-		mat.CopyFull(&l.full, a)
-	}
-	resize(&l.q, limit+1, n)
-	q, v := l.q.Row(0), 0.0
-	for j := range q {
-		if v += 0.6180339887498949; v >= 1 { // equidistributed
-			v--
-		}
-		q[j] = v - 0.5
-	}
-	normalize(q)
-}
-
 // run takes steps until the k Ritz vectors below bound have residuals at rounding. It gives up
 // where it expects more than limit steps and a quarter of those done, where four find none below
 // bound, and where two find half of the spectrum there.
@@ -122,6 +86,34 @@ func (l *krylov) run(a *mat.Sym, bound float64, limit int) (k int, ok bool) {
 		}
 	}
 	return k, false
+}
+
+// begin makes q_1, and memory for limit steps.
+func (l *krylov) begin(a *mat.Sym, limit int) {
+	n := a.N
+	l.alpha, l.beta, l.c, l.theta = grow(l.alpha, limit), grow(l.beta, limit), grow(l.c, limit), grow(l.theta, limit)[:0]
+	l.s.Data = grow(l.s.Data, limit*limit)
+	l.tri.reserve(limit)
+	l.probe.reserve(n)
+	l.r = grow(l.r, n)
+	l.mean = 0
+	for i := range n {
+		l.mean += a.Data[i*a.Stride+i] / float64(n)
+	}
+	l.a, l.full.Rows = a, 0
+	if kernel.Lanes() == 8 && n <= fullMost {
+		resize(&l.full, n, n)
+		mat.CopyFull(&l.full, a)
+	}
+	resize(&l.q, limit+1, n)
+	q, v := l.q.Row(0), 0.0
+	for j := range q {
+		if v += 0.6180339887498949; v >= 1 { // equidistributed
+			v--
+		}
+		q[j] = v - 0.5
+	}
+	normalize(q)
 }
 
 // step computes alpha_m, beta_m and q_{m+1}; beta_m = 0 in an invariant space.
@@ -236,6 +228,14 @@ func (l *krylov) invariant(v *mat.Dense, lambda []float64) bool {
 		mat.Axpy(l.r, -u*lambda[i], v.Row(i))
 	}
 	return mat.Norm(l.r) <= 4*eps*float64(v.Cols)*l.norm
+}
+
+func (l *krylov) apply(dst, x []float64) {
+	if l.full.Rows > 0 {
+		mat.MulVecTrans(dst, &l.full, x)
+	} else {
+		mat.MulVecSym(dst, l.a, x)
+	}
 }
 
 // probe is a vector u of entries ±1, whose few products check the rows of Z together.

@@ -22,17 +22,6 @@ type spectral struct {
 	drop   float64 // off-diagonal entries up to this size are rounding
 }
 
-func (s *spectral) reserve(n int) {
-	if s.n == n {
-		return
-	}
-	s.reduction.reserve(n)
-	s.e2, s.values = grow(s.e2, n), grow(s.values, n)
-	s.ends = slices.Grow(s.ends[:0], n)
-	s.todo = slices.Grow(s.todo[:0], n)[:n]
-	s.twisted.size(n)
-}
-
 // factor takes a, with largest entry m, to the blocks of T.
 func (s *spectral) factor(a *mat.Sym, m float64) {
 	s.scale = power(m, 0)
@@ -55,6 +44,17 @@ func (s *spectral) load(d, e []float64) {
 	kernel.Scale(s.d, s.scale, s.d)
 	kernel.Scale(s.e, s.scale, s.e)
 	s.split()
+}
+
+func (s *spectral) reserve(n int) {
+	if s.n == n {
+		return
+	}
+	s.reduction.reserve(n)
+	s.e2, s.values = grow(s.e2, n), grow(s.values, n)
+	s.ends = slices.Grow(s.ends[:0], n)
+	s.todo = slices.Grow(s.todo[:0], n)[:n]
+	s.twisted.size(n)
 }
 
 func (s *spectral) noConvergence() error {

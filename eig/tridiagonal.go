@@ -11,10 +11,6 @@ const (
 	pivMinSize = (1023 - 120) << 53 // size(pivMin)
 )
 
-func negligible(e2, d0, d1 float64) bool {
-	return e2 <= eps*eps*math.Abs(d0*d1) || e2 <= pivMin
-}
-
 // qlCap bounds the QL steps for one eigenvalue; two are usual.
 const qlCap = 60
 
@@ -51,6 +47,10 @@ func tridiagonalValues(d, e2 []float64, norm float64) bool {
 	}
 	slices.Sort(d)
 	return true
+}
+
+func negligible(e2, d0, d1 float64) bool {
+	return e2 <= eps*eps*math.Abs(d0*d1) || e2 <= pivMin
 }
 
 // qlStep is one implicit QL step with shift sigma. With γ and p from below, b = e²_i and r = p + b,

@@ -8,9 +8,6 @@ import (
 	"stable/mat/kernel"
 )
 
-// size orders float64s by magnitude, NaN last.
-func size(v float64) uint64 { return math.Float64bits(v) << 1 }
-
 // maxAbs returns max |a|, or an error that names the first entry that is not finite.
 func maxAbs(a *mat.Sym) (float64, error) {
 	m := uint64(0)
@@ -31,18 +28,13 @@ func maxAbs(a *mat.Sym) (float64, error) {
 	return 0, &NotFiniteError{I: i, J: j, Value: a.Data[i*a.Stride+j]}
 }
 
+// size orders float64s by magnitude, NaN last.
+func size(v float64) uint64 { return math.Float64bits(v) << 1 }
+
 // power returns the power of two that brings m, or a tiny m as far as possible, near 2^exp.
 func power(m float64, exp int) float64 {
 	_, e := math.Frexp(m)
 	return math.Ldexp(1, max(-1000, min(exp-e, 1023)))
-}
-
-// grow returns x with length n, in its memory if it suffices, not cleared.
-func grow(x []float64, n int) []float64 {
-	if cap(x) < n {
-		return make([]float64, n)
-	}
-	return x[:n]
 }
 
 // stride returns the distance of rows of length n: an odd number of cache lines, so that columns
@@ -60,6 +52,14 @@ func resize(d *mat.Dense, rows, cols int) {
 
 func resizeSym(s *mat.Sym, n int) {
 	*s = mat.Sym{N: n, Stride: n, Data: grow(s.Data, n*n)}
+}
+
+// grow returns x with length n, in its memory if it suffices, not cleared.
+func grow(x []float64, n int) []float64 {
+	if cap(x) < n {
+		return make([]float64, n)
+	}
+	return x[:n]
 }
 
 // normalize scales x to length 1, unless it is 0, and returns what it had.
