@@ -164,8 +164,8 @@ func TestMayImport(t *testing.T) {
 // and plot alone, the command all but kittest.
 func mayImport(from, to string) bool {
 	f, t := floor(from), floor(to)
-	if room, ok := strings.CutPrefix(to, "stable/bench/"); ok && room != "kit" && room != "plot" {
-		return from == "stable/bench" && room != "kit/kittest"
+	if part, ok := strings.CutPrefix(to, "stable/bench/"); ok && part != "kit" && part != "plot" {
+		return from == "stable/bench" && part != "kit/kittest"
 	}
 	return to == "stable" && f >= 0 || t >= 0 && t <= f
 }

@@ -306,21 +306,21 @@ func TestPower(t *testing.T) {
 	assert.Equal(t, "0.1/(k+1)^0.5", Power{C: 0.1, P: 0.5}.String())
 }
 
-// closing says after k steps that 1/k is left, but for a relapse.
-type closing struct {
+// narrowing says after k steps that 1/k is left, but for a relapse.
+type narrowing struct {
 	drawing
 	k       *int
 	relapse int
 }
 
-func (c closing) Start(*Iteration) (Stepper, error) { return c, nil }
+func (c narrowing) Start(*Iteration) (Stepper, error) { return c, nil }
 
-func (c closing) Step(it *Iteration) error {
+func (c narrowing) Step(it *Iteration) error {
 	*c.k = it.K() + 1
 	return nil
 }
 
-func (c closing) Health() Health {
+func (c narrowing) Health() Health {
 	if *c.k == c.relapse {
 		return Health{Gap: 1}
 	}
@@ -329,7 +329,7 @@ func (c closing) Health() Health {
 
 func TestWindow(t *testing.T) {
 	steps := func(window, relapse int) int {
-		r, err := newSolver(t, newWavy(0), closing{k: new(int), relapse: relapse}, Options{}).
+		r, err := newSolver(t, newWavy(0), narrowing{k: new(int), relapse: relapse}, Options{}).
 			Run(t.Context(), Run{Gap: 1e-2, Window: window, Steps: 5000})
 		require.NoError(t, err)
 		require.Equal(t, GapReached, r.Reason)

@@ -26,9 +26,9 @@ func (f *Figure) WriteSVG(w io.Writer) error {
 	s.printf(` font-family="Helvetica, Arial, 'Liberation Sans', 'DejaVu Sans', sans-serif" fill="%s">`+"\n", inkColour)
 	s.printf(`<rect width="%s" height="%s" fill="#fff"/>`+"\n", num(pg.w), num(pg.h))
 	for i := range pg.frames {
-		pg.frames[i].draw(&s)
+		pg.frames[i].write(&s)
 	}
-	pg.legend.draw(&s)
+	pg.legend.write(&s)
 	y := pg.h - margin - float64(len(pg.caption)-1)*smallSize*lead - 2
 	s.lines(margin, y, font{smallSize, "start", ` fill="#555"`}, pg.caption)
 	s.printf("</svg>\n")
@@ -36,24 +36,24 @@ func (f *Figure) WriteSVG(w io.Writer) error {
 	return err
 }
 
-// draw draws one panel, cut off by an inner svg element, which needs no id.
-func (f *frame) draw(s *svg) {
-	f.drawTicks(s, "#e6e6e6", -f.h, f.w, 0)
+// write writes one panel, cut off by an inner svg element, which needs no id.
+func (f *frame) write(s *svg) {
+	f.writeTicks(s, "#e6e6e6", -f.h, f.w, 0)
 	s.printf(`<svg x="%s" y="%s" width="%s" height="%s" overflow="hidden">`+"\n", num(f.x), num(f.y), num(f.w), num(f.h))
 	for i := len(f.Series) - 1; i >= 0; i-- {
-		f.drawBand(s, &f.Series[i], f.looks[i])
+		f.writeBand(s, &f.Series[i], f.looks[i])
 	}
 	for _, l := range f.Lines {
-		f.drawLine(s, l)
+		f.writeLine(s, l)
 	}
 	s.printf(`<g fill="none" stroke-linejoin="round">` + "\n")
 	for i := len(f.Series) - 1; i >= 0; i-- {
-		f.drawCurve(s, &f.Series[i], f.looks[i])
+		f.writeCurve(s, &f.Series[i], f.looks[i])
 	}
-	f.drawArrows(s)
+	f.writeArrows(s)
 	s.printf("</g>\n</svg>\n"+`<path d="M%s %sv%sh%s" stroke="%s" stroke-width=".7" stroke-linecap="square" fill="none"/>`+"\n",
 		num(f.x), num(f.y), num(f.h), num(f.w), inkColour)
-	f.drawTicks(s, inkColour, tickLen, -tickLen, 0.6)
+	f.writeTicks(s, inkColour, tickLen, -tickLen, 0.6)
 
 	bottom := f.y + f.h + tickLen + 1 + smallSize
 	for _, t := range f.xt {
@@ -75,7 +75,7 @@ func (f *frame) draw(s *svg) {
 func (f *frame) across(t tick) float64 { return f.x + f.w*(t.at-f.sx.lo)/(f.sx.hi-f.sx.lo) }
 func (f *frame) up(t tick) float64     { return f.y + f.h*(1-(t.at-f.sy.lo)/(f.sy.hi-f.sy.lo)) }
 
-func (f *frame) drawTicks(s *svg, colour string, down, right, minor float64) {
+func (f *frame) writeTicks(s *svg, colour string, down, right, minor float64) {
 	length := map[bool]float64{false: 1, true: minor}
 	s.printf(`<path stroke="%s" stroke-width=".5" d="`, colour)
 	for _, t := range f.xt {
@@ -87,7 +87,7 @@ func (f *frame) drawTicks(s *svg, colour string, down, right, minor float64) {
 	s.printf(`"/>` + "\n")
 }
 
-func (f *frame) drawBand(s *svg, series *Series, l look) {
+func (f *frame) writeBand(s *svg, series *Series, l look) {
 	if len(series.Lo) == 0 || l == faint {
 		return
 	}
@@ -112,8 +112,8 @@ func (f *frame) drawBand(s *svg, series *Series, l look) {
 	}
 }
 
-// drawCurve draws lines, and dots for points with markers, or between two breaks.
-func (f *frame) drawCurve(s *svg, series *Series, l look) {
+// writeCurve writes lines, and dots for points with markers, or between two breaks.
+func (f *frame) writeCurve(s *svg, series *Series, l look) {
 	var pts []point
 	for i, x := range series.X {
 		pts = append(pts, f.place(x, series.Y[i]))
@@ -137,8 +137,8 @@ func (f *frame) drawCurve(s *svg, series *Series, l look) {
 	}
 }
 
-// drawLine puts a line's label above its right end, or below where there is no room.
-func (f *frame) drawLine(s *svg, l Line) {
+// writeLine puts a line's label above its right end, or below where there is no room.
+func (f *frame) writeLine(s *svg, l Line) {
 	from, to := l.From, l.To
 	if from == to {
 		from, to = f.sx.value(0), f.sx.value(1)
@@ -164,8 +164,8 @@ func (f *frame) drawLine(s *svg, l Line) {
 	s.text(at.x+up*sin, at.y-up*cos, math.Asin(sin)*180/math.Pi, font{smallSize, "end", ` fill="#555"`}, l.Label)
 }
 
-// drawArrows marks where curves first leave an axis that begins above their end.
-func (f *frame) drawArrows(s *svg) {
+// writeArrows marks where curves first leave an axis that begins above their end.
+func (f *frame) writeArrows(s *svg) {
 	for i, series := range f.Series {
 		above := true
 		for j, x := range series.X {
@@ -179,7 +179,7 @@ func (f *frame) drawArrows(s *svg) {
 	}
 }
 
-func (l *legend) draw(s *svg) {
+func (l *legend) write(s *svg) {
 	for i, e := range l.entries {
 		x, y := l.x+float64(i%l.cols)*l.column, l.y+(float64(i/l.cols)+0.5)*smallSize*lead
 		if e.band {

@@ -63,8 +63,8 @@ func (t *tape) raise(e *Error) {
 	panic(e)
 }
 
-// caught returns the Error of a panic; other panics, and Goexit, go on.
-func caught(v any) *Error {
+// wrapPanic returns the Error of a panic; other panics, and Goexit, go on.
+func wrapPanic(v any) *Error {
 	e, ok := v.(*Error)
 	if !ok && v != nil {
 		panic(v)

@@ -205,7 +205,7 @@ func (t *tape) end(err *error, l *loss, s bilevel.Sample, mean bool) {
 	t.gen++
 	if t.running {
 		t.running = false
-		t.err = caught(recover())
+		t.err = wrapPanic(recover())
 	}
 	if e := t.err; e != nil {
 		e.Loss, e.Sample, e.Mean = l.name, s, mean

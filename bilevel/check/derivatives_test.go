@@ -162,8 +162,8 @@ func TestRoughValuesAreReported(t *testing.T) {
 	}
 }
 
-// apart is f = ½‖x‖² + ½‖y − 1‖², with a sign to f_y that no other oracle contradicts.
-func apart(t testing.TB, sign float64) *mutant {
+// lone is f = ½‖x‖² + ½‖y − 1‖², with a sign to f_y that no other oracle contradicts.
+func lone(t testing.TB, sign float64) *mutant {
 	p := ofLosses(t, 3, 3, func(x, y auto.Vec) auto.Num {
 		return x.SquaredNorm().Add(y.Shift(-1).SquaredNorm()).Scale(0.5)
 	}, func(x, y auto.Vec) auto.Num { return y.SquaredNorm().Sub(x.Sin().Dot(y)) })
@@ -172,10 +172,10 @@ func apart(t testing.TB, sign float64) *mutant {
 
 // Without Values the report is not complete, whether f_y is right or not, and says so.
 func TestUnverifiedIsNoPass(t *testing.T) {
-	require.NoError(t, run(t, apart(t, 1), Options{}).Err())
-	requireOnly(t, run(t, apart(t, -1), Options{}), Derivative, "GradF")
+	require.NoError(t, run(t, lone(t, 1), Options{}).Err())
+	requireOnly(t, run(t, lone(t, -1), Options{}), Derivative, "GradF")
 	for _, sign := range []float64{1, -1} {
-		r := run(t, bare{apart(t, sign)}, Options{})
+		r := run(t, bare{lone(t, sign)}, Options{})
 		require.Empty(t, r.Findings)
 		require.ErrorIs(t, r.Err(), ErrIncomplete)
 		require.NotErrorIs(t, r.Err(), ErrWrong)

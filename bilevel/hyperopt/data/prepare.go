@@ -179,7 +179,7 @@ func (s *Scaler) fill(z, d *Data) error {
 // Split deals the rows of d at random into parts in proportion to the fractions. Errors: a fraction
 // that is not positive; an empty part. Memory: a copy of d.
 func (d *Data) Split(seed uint64, fractions ...float64) ([]*Data, error) {
-	return d.deal([][]int{shuffled(d.Rows(), seed)}, fractions)
+	return d.split([][]int{shuffled(d.Rows(), seed)}, fractions)
 }
 
 // SplitStratified is Split class by class: each part has the classes in d's proportion, up to one
@@ -196,14 +196,14 @@ func (d *Data) SplitStratified(seed uint64, fractions ...float64) ([]*Data, erro
 		}
 		classes[int(k)] = append(classes[int(k)], i)
 	}
-	return d.deal(classes, fractions)
+	return d.split(classes, fractions)
 }
 
 func shuffled(n int, seed uint64) []int {
 	return rand.New(rand.NewPCG(seed, 0x73706c6974)).Perm(n)
 }
 
-func (d *Data) deal(lists [][]int, fractions []float64) ([]*Data, error) {
+func (d *Data) split(lists [][]int, fractions []float64) ([]*Data, error) {
 	total := 0.0
 	for k, f := range fractions {
 		if total += f; !(f > 0) || !mat.IsFinite(f) {
