@@ -63,6 +63,27 @@ func NewEstimator(p Problem, muG, cGxy float64) (*Estimator, error) {
 	}, nil
 }
 
+// Track moves the estimates to the iterate, by Init at step 0 and then by Update, and adds to
+// Activity.
+func (e *Estimator) Track(it *Iteration, tau float64, phi []Sample) error {
+	var err error
+	if it.K() == 0 {
+		err = e.Init(it.X(), it.Y(), phi)
+	} else {
+		err = e.Update(tau, it.X(), it.Y(), phi)
+	}
+	if err != nil {
+		return err
+	}
+	if e.report.Truncate.Clipped > 0 {
+		it.Activity().Truncated++
+	}
+	if e.report.CrossNorm > e.cgxy {
+		it.Activity().Shrunk++
+	}
+	return nil
+}
+
 // Init sets H_xy and H_yy to P̄[g_xy(x, y; φ)] and P̲[g_yy(x, y; φ)] over a batch.
 func (e *Estimator) Init(x, y []float64, phi []Sample) error {
 	e.updates = 0
@@ -81,9 +102,16 @@ func (e *Estimator) Init(x, y []float64, phi []Sample) error {
 // Update moves the estimates to (x, y) by (STABLE-H): g_xy and g_yy at both points, with one batch.
 func (e *Estimator) Update(tau float64, x, y []float64, phi []Sample) error {
 	e.updates++
-	if err := cmp.Or(
-		e.p.CrossG(e.xyOld, e.x, e.y, phi), e.p.CrossG(e.xy, x, y, phi),
-		e.p.HessG(e.yyOld, e.x, e.y, phi), e.p.HessG(e.yy, x, y, phi)); err != nil {
+	if err := e.p.CrossG(e.xyOld, e.x, e.y, phi); err != nil {
+		return err
+	}
+	if err := e.p.CrossG(e.xy, x, y, phi); err != nil {
+		return err
+	}
+	if err := e.p.HessG(e.yyOld, e.x, e.y, phi); err != nil {
+		return err
+	}
+	if err := e.p.HessG(e.yy, x, y, phi); err != nil {
 		return err
 	}
 	if err := e.askPromise(x); err != nil {
@@ -107,27 +135,6 @@ func (e *Estimator) Draw(it *Iteration, initBatch int) []Sample {
 		initBatch = max(lower, len(e.y))
 	}
 	return it.DrawPhi(initBatch)
-}
-
-// Track moves the estimates to the iterate, by Init at step 0 and then by Update, and adds to
-// Activity.
-func (e *Estimator) Track(it *Iteration, tau float64, phi []Sample) error {
-	var err error
-	if it.K() == 0 {
-		err = e.Init(it.X(), it.Y(), phi)
-	} else {
-		err = e.Update(tau, it.X(), it.Y(), phi)
-	}
-	if err != nil {
-		return err
-	}
-	if e.report.Truncate.Clipped > 0 {
-		it.Activity().Truncated++
-	}
-	if e.report.CrossNorm > e.cgxy {
-		it.Activity().Shrunk++
-	}
-	return nil
 }
 
 // projectBoth applies both projections and remembers the point.

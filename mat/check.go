@@ -43,21 +43,21 @@ func fit(name string, a, b, c *Dense) {
 	}
 }
 
-// apart panics if a matrix does not fit its Data, or dst begins where a or b does.
-func apart(name string, dst, a, b *Dense) {
+// noAlias panics if a matrix does not fit its Data, or dst begins where a or b does.
+func noAlias(name string, dst, a, b *Dense) {
 	fit(name, dst, a, b)
 	if dst.Rows > 0 && dst.Cols > 0 && (a.at(dst.Data) || b.at(dst.Data)) {
 		panic(name + shared)
 	}
 }
 
-func apartSym(name string, dst *Sym, a, b *Dense) {
+func noAliasSym(name string, dst *Sym, a, b *Dense) {
 	full := dst.Lower()
-	apart(name, &full, a, b)
+	noAlias(name, &full, a, b)
 }
 
-// apartVec panics if a's rows overlap, or it is told that a vector does.
-func apartVec(name string, a *Dense, overlap bool) {
+// noAliasVec panics if a's rows overlap, or it is told that a vector does.
+func noAliasVec(name string, a *Dense, overlap bool) {
 	if a.torn() {
 		panic(name + torn)
 	}
@@ -80,6 +80,13 @@ func alike(name string, dst, a *Dense) {
 }
 
 func alikeSym(name string, dst, a *Sym) {
-	x, y := dst.Lower(), a.Lower()
-	alike(name, &x, &y)
+	if dst.N != a.N {
+		panic(name + mismatch)
+	}
+	if dst.torn() || a.torn() {
+		panic(name + torn)
+	}
+	if dst.Stride != a.Stride && dst.N > 1 && kernel.SameStart(dst.Data, a.Data) {
+		panic(name + shared)
+	}
 }

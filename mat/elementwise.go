@@ -23,7 +23,7 @@ func CopyTrans(dst, a *Dense) {
 	if dst.Rows != a.Cols || dst.Cols != a.Rows {
 		panic("mat: CopyTrans: dimension mismatch")
 	}
-	apart("mat: CopyTrans", dst, a, a)
+	noAlias("mat: CopyTrans", dst, a, a)
 	for i := range dst.Rows {
 		d := dst.Row(i)
 		for j := range d {
@@ -125,7 +125,7 @@ func AddDiag(s *Sym, d []float64) {
 		panic("mat: AddDiag: dimension mismatch")
 	}
 	full := s.Lower()
-	apartVec("mat: AddDiag", &full, full.at(d))
+	noAliasVec("mat: AddDiag", &full, full.at(d))
 	for i, v := range d {
 		s.Data[i*s.Stride+i] += v
 	}

@@ -33,7 +33,7 @@ func MulSym(dst *Dense, s *Sym, b *Dense) {
 		panic("mat: MulSym: dimension mismatch")
 	}
 	full := s.Lower()
-	apart("mat: MulSym", dst, &full, b)
+	noAlias("mat: MulSym", dst, &full, b)
 	g := product{m: s.N, n: b.Cols, k: s.N, alpha: 1, set: true, c: dst.Data, ldc: dst.Stride,
 		a: operand{s.Data, s.Stride, symmetric}, b: operand{b.Data, b.Stride, across}}
 	g.run()
@@ -45,7 +45,7 @@ func multiply(name string, dst *Dense, set bool, alpha float64, a *Dense, ka kin
 	if dst.Rows != m || k != inner || dst.Cols != n {
 		panic(name + mismatch)
 	}
-	apart(name, dst, a, b)
+	noAlias(name, dst, a, b)
 	g := product{m: m, n: n, k: k, alpha: alpha, set: set, c: dst.Data, ldc: dst.Stride,
 		a: operand{a.Data, a.Stride, ka}, b: operand{b.Data, b.Stride, kb}}
 	g.run()

@@ -7,7 +7,7 @@ func MulVec(dst []float64, a *Dense, x []float64) {
 	if len(dst) != a.Rows || len(x) != a.Cols {
 		panic("mat: MulVec: dimension mismatch")
 	}
-	apartVec("mat: MulVec", a, a.at(dst) || kernel.SameStart(dst, x))
+	noAliasVec("mat: MulVec", a, a.at(dst) || kernel.SameStart(dst, x))
 	if a.Cols == 0 {
 		clear(dst)
 		return
@@ -20,7 +20,7 @@ func MulVecTrans(dst []float64, a *Dense, x []float64) {
 	if len(dst) != a.Cols || len(x) != a.Rows {
 		panic("mat: MulVecTrans: dimension mismatch")
 	}
-	apartVec("mat: MulVecTrans", a, a.at(dst) || kernel.SameStart(dst, x))
+	noAliasVec("mat: MulVecTrans", a, a.at(dst) || kernel.SameStart(dst, x))
 	if a.Cols > 0 {
 		kernel.MulVecTrans(dst, a.Data, a.Stride, x)
 	}
@@ -32,7 +32,7 @@ func MulVecSym(dst []float64, s *Sym, x []float64) {
 		panic("mat: MulVecSym: dimension mismatch")
 	}
 	full := s.Lower()
-	apartVec("mat: MulVecSym", &full, full.at(dst) || kernel.SameStart(dst, x))
+	noAliasVec("mat: MulVecSym", &full, full.at(dst) || kernel.SameStart(dst, x))
 	kernel.MulVecSym(dst, s.Data, s.Stride, x)
 }
 
@@ -41,7 +41,7 @@ func Outer(a *Dense, alpha float64, x, y []float64) {
 	if len(x) != a.Rows || len(y) != a.Cols {
 		panic("mat: Outer: dimension mismatch")
 	}
-	apartVec("mat: Outer", a, a.at(x) || a.at(y))
+	noAliasVec("mat: Outer", a, a.at(x) || a.at(y))
 	kernel.Outer(a.shape(), a.Data, a.Stride, alpha, x, y)
 }
 
@@ -51,6 +51,6 @@ func RankOne(s *Sym, alpha float64, x []float64) {
 		panic("mat: RankOne: dimension mismatch")
 	}
 	full := s.Lower()
-	apartVec("mat: RankOne", &full, full.at(x))
+	noAliasVec("mat: RankOne", &full, full.at(x))
 	kernel.Outer(s.shape(), s.Data, s.Stride, alpha, x, x)
 }

@@ -44,7 +44,7 @@ func solve(name string, dst, t *Dense, k kind, lower bool, b *Dense) {
 		panic(name + mismatch)
 	}
 	alike(name, dst, b)
-	apart(name, dst, t, t)
+	noAlias(name, dst, t, t)
 	Copy(dst, b)
 	if dst.Cols > 0 {
 		substitute(t, k, lower, dst)
@@ -55,6 +55,6 @@ func copyVec(name string, dst []float64, t *Dense, b []float64) {
 	if t.Rows != t.Cols || len(dst) != t.Rows || len(b) != t.Rows {
 		panic(name + mismatch)
 	}
-	apartVec(name, t, t.at(dst))
+	noAliasVec(name, t, t.at(dst))
 	copy(dst, b)
 }

@@ -33,6 +33,20 @@ func IsFinite(v float64) bool { return v-v == 0 }
 
 // NotFinite returns the index of the first NaN or infinity in v, or −1.
 func NotFinite(v []float64) int {
+	k := 0
+	if len(v) > 7 {
+		k = finitePart(v)
+	}
+	for i, a := range v[k:] {
+		if !IsFinite(a) {
+			return k + i
+		}
+	}
+	return -1
+}
+
+// finitePart returns a multiple of 4 up to which all entries of v are finite, the largest one.
+func finitePart(v []float64) int {
 	rest := v
 	for ; len(rest) > 3; rest = rest[4:] {
 		a, b, c, d := rest[0], rest[1], rest[2], rest[3]
@@ -40,10 +54,5 @@ func NotFinite(v []float64) int {
 			break
 		}
 	}
-	for i, a := range rest {
-		if !IsFinite(a) {
-			return len(v) - len(rest) + i
-		}
-	}
-	return -1
+	return len(v) - len(rest)
 }
