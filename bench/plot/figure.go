@@ -21,7 +21,8 @@ import (
 // ErrEmpty says that no panel has a point that can be drawn.
 var ErrEmpty = errors.New("plot: nothing to draw")
 
-// Figure is a grid of panels over a legend and a caption: 85 mm wide with one column, else 178 mm. Text may hold superscripts and subscripts, "k^{−1/2}" and "y_{k}".
+// Figure is a grid of panels over a legend and a caption: 85 mm wide with one column, else 178 mm.
+// Text may hold superscripts and subscripts, "k^{−1/2}" and "y_{k}".
 type Figure struct {
 	Caption string
 	Panels  []Panel

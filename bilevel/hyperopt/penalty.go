@@ -24,7 +24,7 @@ const (
 func (p *Problem) perRow() bool { return p.opt.Penalty == PerRow }
 
 // diagonal returns what regularisation adds to the diagonal of g_yy for each predictor, valid until
-// the next call: exponentials of entries that stay are kept.
+// the next call; that of the last x is kept.
 func (p *Problem) diagonal(x []float64) []float64 {
 	if p.reg == nil {
 		p.at, p.reg = slices.Repeat([]float64{math.NaN()}, p.dx), slices.Repeat([]float64{2 * p.opt.Ridge}, p.train.Dim)

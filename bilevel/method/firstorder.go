@@ -177,13 +177,14 @@ func (e *side) move(beta, nu float64) float64 {
 
 func (m *f2sap) State(t *bilevel.State) { t.Floats(m.up.z, m.low.z) }
 
-// BOME is the method of Ye, Liu, Wright, Stone and Liu (NeurIPS 2022). With ŷ, y after Inner gradient steps on g(x, ·), held fixed, and q(x, y) = g(x, y) −
-// g(x, ŷ), x and y move along
+// BOME is the method of Ye, Liu, Wright, Stone and Liu (NeurIPS 2022). With ŷ, y after Inner gradient
+// steps on g(x, ·), held fixed, and q(x, y) = g(x, y) − g(x, ŷ), x and y move along
 //
 //	d = ∇f + λ∇q,   λ = max(0, η‖∇q‖² − ⟨∇f, ∇q⟩)/‖∇q‖²,   ∇ in (x, y),
 //
 // which lowers f as much as it can while q falls at the rate η‖∇q‖². At y*(x) it flips with the sign
-// of ∇q: let the step sizes fall. The paper is deterministic; noise in ∇q is a bias. The problem must be a bilevel.UpperGradient.
+// of ∇q: let the step sizes fall. The paper is deterministic; noise in ∇q is a bias. The problem
+// must be a bilevel.UpperGradient.
 type BOME struct {
 	Alpha, Beta bilevel.Schedule // step sizes. Required. The paper's are constant
 	Gamma       bilevel.Schedule // the step size of ŷ. Default: Beta
