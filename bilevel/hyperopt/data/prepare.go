@@ -219,9 +219,6 @@ func (d *Data) split(lists [][]int, fractions []float64) ([]*Data, error) {
 		for _, list := range lists {
 			n := float64(len(list))
 			lo, hi := int(sum/total*n+0.5), int((sum+f)/total*n+0.5)
-			if k == len(fractions)-1 {
-				hi = len(list)
-			}
 			rows = append(rows, list[lo:hi]...)
 		}
 		if len(rows) == 0 {
