@@ -312,3 +312,15 @@ func TestAdagradZero(t *testing.T) {
 	assert.InEpsilon(t, math.Hypot(30*0.075, 10*0.075), math.Hypot(0.075, 0.075)/step, 1e-14)
 	assert.Equal(t, math.Inf(1), MetricStep(next, x, []float64{0, 1}))
 }
+
+// The least eigenvalue that clippings tell is a mean with its standard error, along a vector that
+// other samples have chosen.
+func TestClippings(t *testing.T) {
+	c, yy := newClippings(1), mat.NewSym(1)
+	for k := range 36 {
+		yy.Set(0, 0, float64(k%2))
+		require.NoError(t, c.add(k, true, yy))
+	}
+	assert.InDelta(t, 0.5, c.least, 1e-15)
+	assert.InDelta(t, math.Sqrt(0.25/19), c.err, 1e-15)
+}

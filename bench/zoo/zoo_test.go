@@ -13,6 +13,7 @@ import (
 	"stable/bench/kit"
 	"stable/bench/kit/kittest"
 	"stable/bilevel"
+	"stable/bilevel/auto"
 	"stable/bilevel/boxqp"
 	"stable/bilevel/check"
 	"stable/bilevel/method"
@@ -92,6 +93,19 @@ func TestRare(t *testing.T) {
 		require.NoError(t, err)
 		assert.InDeltaSlice(t, []float64{1, 2}, at.X, 1e-9)
 	}
+}
+
+func TestConvex(t *testing.T) {
+	p, err := auto.New(auto.Losses{Dx: 2, Dy: 1, Upper: 1, Lower: 1,
+		F: func(x, _ auto.Vec, _ bilevel.Sample) auto.Num { return x.Dot(x.Mul(auto.Data([]float64{0.5, -1.5}))) },
+		G: func(_, y auto.Vec, _ bilevel.Sample) auto.Num { return y.SquaredNorm() },
+	})
+	require.NoError(t, err)
+	u, h := upperOf(p), mat.NewSym(2)
+	_, err = u.at([]float64{1, 1})
+	require.NoError(t, err)
+	require.NoError(t, u.convex(h))
+	assert.InDeltaSlice(t, []float64{1, 0, 3}, []float64{h.At(0, 0), h.At(1, 0), h.At(1, 1)}, 1e-9)
 }
 
 func TestNearest(t *testing.T) {

@@ -253,6 +253,9 @@ func TestStructure(t *testing.T) {
 		{"two predictors", func(x, y vec) num {
 			return y.Dot(auto.Data(a)).Mul(y.Sum()).Add(y.SquaredNorm())
 		}, 1, 1}, // a product wants one of its factors cut
+		{"two outputs of a constant matrix", func(x, y vec) num {
+			return auto.Matrix(mat.DenseOf(2, 4, a)).MulVec(y.Slice(0, 4)).SquaredNorm()
+		}, 2, 2}, // they are cut, and not what they are made of
 		{"two numbers, then all pairs", func(x, y vec) num {
 			return x.At(0).Mul(y.At(3)).Add(y.WeightedSquares(x))
 		}, 0, 1},

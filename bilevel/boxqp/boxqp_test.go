@@ -59,7 +59,13 @@ func TestBoxQP(t *testing.T) {
 	q.Solve()
 	check(t, &q)
 	assert.InDeltaSlice(t, []float64{1e-14, 0.5}, q.S, 1e-13)
+	// A step that hardly lowers q is halved.
+	q.Resize(1)
+	q.A.Set(0, 0, 1)
+	q.G[0], q.Lo[0], q.Hi[0], q.S[0], q.R[0], q.dir[0] = 0, -2, 2, 1, 1, -2+2e-5
+	assert.Less(t, q.search(0.5), 1e-9)
 	// A model without curvature proposes nothing.
+	q.Resize(2)
 	q.A.Zero()
 	assert.Zero(t, q.Solve())
 	assert.Equal(t, []float64{0, 0}, q.S)

@@ -2,6 +2,7 @@ package implicit_test
 
 import (
 	"errors"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"testing"
@@ -108,9 +109,14 @@ func TestTruthOfTwoLosses(t *testing.T) {
 		require.NoError(t, err)
 		assert.InDelta(t, (up-down)/(2*h), grad[j], 1e-6*value)
 	}
-	again, err := truth.Objective(nil, x)
-	require.NoError(t, err)
-	assert.Equal(t, value, again, "wherever it was before")
+	for k := range 20 {
+		at[0] = float64(k - 10)
+		_, err := truth.Objective(nil, at)
+		require.NoError(t, err)
+		again, err := truth.Objective(nil, x)
+		require.NoError(t, err)
+		assert.Equal(t, value, again, "wherever it was before")
+	}
 }
 
 // The residual tells the distance from y*; the value is off by its square.
@@ -189,22 +195,25 @@ func TestFunctionFails(t *testing.T) {
 	x[0] = math.NaN()
 	require.ErrorIs(t, implicit.New(p).Solve(y, x, 0), implicit.ErrNoSolution)
 	x[0] = 0
-	err := implicit.New(spoilt{p, 1}).Solve(y, x, 0)
-	require.ErrorIs(t, err, implicit.ErrNoSolution)
-	require.ErrorContains(t, err, "‖g_y‖ is NaN")
+	y[0] = 1
+	for _, gy := range []float64{math.NaN(), 1} { // falls nowhere
+		err := implicit.New(spoilt{p, gy}).Solve(y, x, 0)
+		require.ErrorIs(t, err, implicit.ErrNoSolution)
+		require.ErrorContains(t, err, fmt.Sprint("‖g_y‖ is ", math.Sqrt(float64(dy)*gy*gy)))
+	}
 	require.ErrorIs(t, implicit.New(spoilt{p, 0}).Solve(y, x, 0), bilevel.ErrNoExact)
 }
 
 type spoilt struct {
 	bilevel.Problem
-	size int
+	gy float64
 }
 
 func (s spoilt) GradG(gy, _, _ []float64, _ []bilevel.Sample) error {
 	for j := range gy {
-		gy[j] = math.NaN()
+		gy[j] = s.gy
 	}
-	if s.size == 0 {
+	if s.gy == 0 {
 		return bilevel.ErrNoExact
 	}
 	return nil

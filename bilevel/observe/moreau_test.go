@@ -130,6 +130,17 @@ func TestMoreauGradient(t *testing.T) {
 	}
 }
 
+// A step is judged by the largest of the last ten values.
+func TestMoreauMemory(t *testing.T) {
+	f := problem(t, quadratic.Options{Dx: 1, Dy: 1})
+	v := func() []float64 { return []float64{1} }
+	p := &prox{Moreau: &Moreau{F: f, Rho: 1}, x: v(), z: v(), g: v(), next: v(), gn: v(), d: []float64{9}}
+	p.last = [10]float64{0, 1, 2, 3, 4, 5, 6, 7, 8, 1e6}
+	require.NoError(t, p.search())
+	assert.Equal(t, [10]float64{p.phi, 0, 1, 2, 3, 4, 5, 6, 7, 8}, p.last)
+	assert.Equal(t, []float64{10}, p.z)
+}
+
 func TestMoreauCap(t *testing.T) {
 	p := problem(t, quadratic.Options{Dx: 5, Dy: 4, Seed: 8, LP: 1000})
 	m := Moreau{F: p, Rho: 0.01, MaxIter: 2}
