@@ -190,6 +190,11 @@ func TestNotFinite(t *testing.T) {
 	assert.Equal(t, -1, mat.NotFinite([]float64{0, math.MaxFloat64, -5e-324}))
 	for _, bad := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
 		assert.Equal(t, 1, mat.NotFinite([]float64{0, bad, bad}))
+		for i := range 11 {
+			v := make([]float64, 11)
+			v[i] = bad
+			assert.Equal(t, i, mat.NotFinite(v))
+		}
 		assert.False(t, mat.IsFinite(bad))
 	}
 }

@@ -236,6 +236,9 @@ func TestOutOfRace(t *testing.T) {
 		assert.Equal(t, r.selection == bad && r.budget > 0, r.out)
 		assert.Equal(t, r.out, r.told() == "out of the race")
 	}
+	for _, best := range u.rivals(rows) {
+		assert.Equal(t, "good", best[0].method)
+	}
 }
 
 type brittle struct{ bilevel.Method }

@@ -12,6 +12,7 @@ import (
 
 	"stable/bilevel"
 	"stable/bilevel/bileveltest"
+	"stable/bilevel/quadratic"
 	"stable/mat"
 )
 
@@ -363,4 +364,19 @@ func TestToleranceNoise(t *testing.T) {
 	}
 	res := ends(t, w, HOAG{}, bilevel.Options{}, bilevel.Run{Steps: 200}) // whose own tolerance falls
 	assert.Less(t, gradient(res), 1e-9)
+	q, err := quadratic.New(quadratic.Options{})
+	require.NoError(t, err)
+	v := valued{q, new(int)}
+	ends(t, v, HOAG{}, bilevel.Options{UpperBatch: bilevel.Full, LowerBatch: bilevel.Full}, bilevel.Run{Steps: 2})
+	assert.Positive(t, *v.asked, "F is looked at where it is known")
+}
+
+type valued struct {
+	*quadratic.Problem
+	asked *int
+}
+
+func (v valued) ValueF(x, y []float64, xi []bilevel.Sample) (float64, error) {
+	*v.asked++
+	return v.Problem.ValueF(x, y, xi)
 }
