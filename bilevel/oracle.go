@@ -82,9 +82,7 @@ func (o *Oracle) HessG(gyy *mat.Sym, x, y []float64, phi []Sample) error {
 
 var errReshaped = errors.New("the shape or the memory of the destination was changed")
 
-func sameMemory(a, b []float64) bool {
-	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0])
-}
+func sameMemory(a, b []float64) bool { return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0]) }
 
 func (o *Oracle) HessVecG(dst, x, y, v []float64, phi []Sample) error {
 	if o.formed != nil {

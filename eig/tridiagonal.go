@@ -49,9 +49,7 @@ func tridiagonalValues(d, e2 []float64, norm float64) bool {
 	return true
 }
 
-func negligible(e2, d0, d1 float64) bool {
-	return e2 <= eps*eps*math.Abs(d0*d1) || e2 <= pivMin
-}
+func negligible(e2, d0, d1 float64) bool { return e2 <= eps*eps*math.Abs(d0*d1) || e2 <= pivMin }
 
 // qlStep is one implicit QL step with shift sigma. With γ and p from below, b = e²_i and r = p + b,
 //

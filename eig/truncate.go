@@ -158,9 +158,7 @@ func (t *Truncator) byLanczos(a *mat.Sym, limit int) bool {
 
 // complete proves that P has no eigenvalue below mu but for rounding; krylov.invariant lets through
 // residuals of half the margin.
-func (t *Truncator) complete() bool {
-	return t.chol.PosDef(&t.p, t.mu-8*eps*float64(t.p.N)*t.kry.norm)
-}
+func (t *Truncator) complete() bool { return t.chol.PosDef(&t.p, t.mu-8*eps*float64(t.p.N)*t.kry.norm) }
 
 // byTridiagonal computes P from the eigenvectors of the smaller side of mu.
 func (t *Truncator) byTridiagonal(a *mat.Sym) error {

@@ -50,9 +50,7 @@ func resize(d *mat.Dense, rows, cols int) {
 	*d = mat.Dense{Rows: rows, Cols: cols, Stride: cols, Data: grow(d.Data, rows*cols)}
 }
 
-func resizeSym(s *mat.Sym, n int) {
-	*s = mat.Sym{N: n, Stride: n, Data: grow(s.Data, n*n)}
-}
+func resizeSym(s *mat.Sym, n int) { *s = mat.Sym{N: n, Stride: n, Data: grow(s.Data, n*n)} }
 
 // grow returns x with length n, in its memory if it suffices, not cleared.
 func grow(x []float64, n int) []float64 {

@@ -30,9 +30,7 @@ func (a *Dense) torn() bool { return kernel.Torn(a.Rows, a.Cols, a.Stride) }
 func (s *Sym) torn() bool { return kernel.Torn(s.N, s.N, s.Stride) }
 
 // at reports whether a begins at the same entry as x; an empty matrix begins nowhere.
-func (a *Dense) at(x []float64) bool {
-	return a.Rows > 0 && a.Cols > 0 && kernel.SameStart(a.Data, x)
-}
+func (a *Dense) at(x []float64) bool { return a.Rows > 0 && a.Cols > 0 && kernel.SameStart(a.Data, x) }
 
 func fit(name string, a, b, c *Dense) {
 	if a.torn() || b.torn() || c.torn() {

@@ -151,6 +151,4 @@ func (a *Dense) shape() kernel.Shape {
 
 func (s *Sym) shape() kernel.Shape { return kernel.Shape{Rows: s.N, Lower: true, First: 1} }
 
-func (a *Dense) whole() bool {
-	return a.Stride == a.Cols && times(a.Rows, a.Cols) <= uint(len(a.Data))
-}
+func (a *Dense) whole() bool { return a.Stride == a.Cols && times(a.Rows, a.Cols) <= uint(len(a.Data)) }

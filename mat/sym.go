@@ -39,9 +39,7 @@ func AsSym(a *Dense) Sym {
 }
 
 // Lower returns s as a Dense in its memory, with a meaning in the lower triangle alone.
-func (s *Sym) Lower() Dense {
-	return Dense{Rows: s.N, Cols: s.N, Stride: s.Stride, Data: s.Data}
-}
+func (s *Sym) Lower() Dense { return Dense{Rows: s.N, Cols: s.N, Stride: s.Stride, Data: s.Data} }
 
 // At returns entry (i, j) = (j, i). It panics if an index is out of range.
 func (s *Sym) At(i, j int) float64 {

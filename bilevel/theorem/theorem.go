@@ -60,9 +60,7 @@ func (c Constants) lemma2() float64 {
 	return c1 * c2
 }
 
-func (c Constants) c3() float64 {
-	return sq(c.Lgxy) + sq(c.LgxyBar) + sq(c.Lgyy) + sq(c.LgyyBar)
-}
+func (c Constants) c3() float64 { return sq(c.Lgxy) + sq(c.LgxyBar) + sq(c.Lgyy) + sq(c.LgyyBar) }
 
 func (c Constants) kappa() float64 { return c.MuG * c.Lg / (c.MuG + c.Lg) }
 

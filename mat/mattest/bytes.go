@@ -58,9 +58,7 @@ func (b *Bytes) Float() float64 {
 }
 
 // Vec returns n numbers.
-func (b *Bytes) Vec(n int) []float64 {
-	return list(n, func(int) float64 { return b.Float() })
-}
+func (b *Bytes) Vec(n int) []float64 { return list(n, func(int) float64 { return b.Float() }) }
 
 // Sym returns a matrix of order 0 to 8, padded by Pad.
 func (b *Bytes) Sym() *mat.Sym {

@@ -199,9 +199,7 @@ func (d *Data) SplitStratified(seed uint64, fractions ...float64) ([]*Data, erro
 	return d.split(classes, fractions)
 }
 
-func shuffled(n int, seed uint64) []int {
-	return rand.New(rand.NewPCG(seed, 0x73706c6974)).Perm(n)
-}
+func shuffled(n int, seed uint64) []int { return rand.New(rand.NewPCG(seed, 0x73706c6974)).Perm(n) }
 
 func (d *Data) split(lists [][]int, fractions []float64) ([]*Data, error) {
 	total := 0.0
