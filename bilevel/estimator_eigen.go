@@ -37,15 +37,6 @@ const (
 	mostWait                          = 256
 )
 
-// trace is Σ|a_ii|.
-func trace(a *mat.Sym) float64 {
-	tr := 0.0
-	for i := range a.N {
-		tr += math.Abs(a.Data[i*a.Stride+i])
-	}
-	return tr
-}
-
 // reset sets the bound for H⁰, a mean of samples ⪰ s·I.
 func (b *eigenBound) reset(h *mat.Sym, s, mu float64) {
 	*b = eigenBound{least: s - cholMargin(h, mu), reach: firstReach}
@@ -106,6 +97,15 @@ func cholMargin(a *mat.Sym, mu float64) float64 {
 		return math.Inf(1)
 	}
 	return float64(a.N+16) * 0x1p-52 * tr
+}
+
+// trace is Σ|a_ii|.
+func trace(a *mat.Sym) float64 {
+	tr := 0.0
+	for i := range a.N {
+		tr += math.Abs(a.Data[i*a.Stride+i])
+	}
+	return tr
 }
 
 // pause says whether this step goes without a bound.
