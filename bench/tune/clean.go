@@ -19,6 +19,7 @@ const (
 	cleaningRidge  = 1e-4 // of the models of weighted rows
 	cleaningPasses = 3    // the first has the weights 1
 	cleaningLooks  = 20   // evaluations of the upper level: more fit the chance in the held-out rows
+	cleaningSteps  = 40   // of settle
 	shownRows      = 10
 	fewRows        = 200
 )
@@ -180,10 +181,35 @@ func ascending(values []float64) []int {
 	return order
 }
 
-// right returns the probabilities that the label of row i is right and what it says, and that it is
-// wrong.
-func (c *cleaner) right(i int) (right, wrong float64) {
-	return (1 - c.share) * c.own[i], c.share * (1 - c.own[i]) / float64(c.classes-1)
+// right returns the probabilities that a label of probability p is right and what it says, and that
+// it is wrong.
+func (c *cleaner) right(p float64) (right, wrong float64) {
+	return (1 - c.share) * p, c.share * (1 - p) / float64(c.classes-1)
+}
+
+// settle trains the model of all rows. From the weights that the folds found it goes to those that agree
+// with it: a row weighs the probability w that its label is right, given the model. With p̃ that of a
+// label, right or wrong, w·p̃ = (1 − share)·p, so that Σ p̃·w·∇log p = 0: no bias is left.
+func (c *cleaner) settle() error {
+	all, err := c.problem(c.rows, c.rows)
+	if err != nil {
+		return err
+	}
+	p, weight := make([]float64, c.classes), slices.Clone(c.weight)
+	_, c.y = vectors(all)
+	for step := 0; ; step++ {
+		if all.Solution(c.y, weight) != nil {
+			return fmt.Errorf("no model of the cleaned rows: %w", implicit.ErrNoSolution)
+		}
+		if step == cleaningSteps || c.share == 0 || c.chance() {
+			return nil
+		}
+		for i := range weight {
+			hyperopt.Probabilities(p, c.rows, c.y, i)
+			right, wrong := c.right(p[int(c.rows.Label[i])])
+			weight[i] = right / (right + wrong)
+		}
+	}
 }
 
 func (t *search) clean(ctx context.Context, p *kit.Progress) error {
@@ -197,12 +223,8 @@ func (t *search) clean(ctx context.Context, p *kit.Progress) error {
 			break
 		}
 	}
-	all, err := c.problem(c.rows, c.rows)
-	if err != nil {
+	if err := c.settle(); err != nil {
 		return err
-	}
-	if _, c.y = vectors(all); all.Solution(c.y, c.weight) != nil {
-		return fmt.Errorf("no model of the cleaned rows: %w", implicit.ErrNoSolution)
 	}
 	if t.cleaner = c; c.share > 0 && !c.chance() {
 		t.results = append(t.results, t.cleaned(began))
@@ -217,7 +239,7 @@ func (t *search) cleaned(began time.Time) *result {
 	r := &result{Name: "cleaned rows", Cleaned: true, Lambda: cleaningRidge, y: c.y, seconds: time.Since(began),
 		weights: slices.Repeat([]float64{cleaningRidge}, t.design.Dim)}
 	for i := range c.own {
-		right, wrong := c.right(i)
+		right, wrong := c.right(c.own[i])
 		r.losses = append(r.losses, -math.Log(right+wrong))
 	}
 	if d := t.design.Dim; c.classes == 2 { // the log-odds
@@ -233,7 +255,7 @@ func (t *search) cleaned(began time.Time) *result {
 func (t *search) reportCleaning(w io.Writer) {
 	c, n, both := t.cleaner, 0, 0
 	for i := range c.own {
-		right, wrong := c.right(i)
+		right, wrong := c.right(c.own[i])
 		n += b2i(right < wrong)
 	}
 	order, bySelf := ascending(c.own), ascending(c.self)

@@ -109,7 +109,7 @@ func (t *search) runExact(ctx context.Context, p *kit.Progress, out kit.Terminal
 		if lambdas = geometric(t.Lo, t.Hi, 13); n == 0 {
 			continue
 		}
-		lambdas = geometric(r.Lambda/30, r.Lambda*30, 9)
+		lambdas = geometric(max(r.Lambda/30, t.Lo), r.Lambda*30, 9)
 		if err := kit.FirstOf(all.reweigh(), parallel(len(climbers), func(i int) error {
 			return kit.FirstOf(climbers[i].fit(r.Lambda), climbers[i].reweigh())
 		})); err != nil {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"text/tabwriter"
@@ -32,6 +33,9 @@ func (t *search) describe(w io.Writer) {
 	}
 	if t.features != nil && t.features[0] == "" {
 		fmt.Fprintf(w, "warning  the first column has no name, as a column of row names: -drop \"\" leaves it out\n")
+	}
+	if !t.Headerless && slices.Contains(t.classes, t.label) {
+		fmt.Fprintf(w, "warning  the last column is named %q, as a class is: -headerless if the first line is a row\n", t.label)
 	}
 	n := t.rows()
 	if t.folded() {
