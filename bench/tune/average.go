@@ -2,113 +2,89 @@ package tune
 
 import (
 	"math/rand/v2"
-	"slices"
 
 	"stable/mat"
 )
 
-const (
-	resamples  = 100
-	leastShare = 0.05
-)
+const resamples = 100
 
 // candidate is a model of the design rows, with the losses of the held-out rows by models of its kind
 // that were not trained on them.
 type candidate struct {
+	of                 *result
 	lambda             float64
 	losses, weights, y []float64
 }
 
-// draw counts how often a resample of the held-out rows has each: so many are drawn, with replacement.
-func draw(counts []float64, seed uint64, resample int) {
-	clear(counts)
-	rng := rand.New(rand.NewPCG(seed, uint64(resample)))
-	for range counts {
-		counts[rng.IntN(len(counts))]++
-	}
-}
-
-func (r *result) entry(resample int) *candidate { return &r.entries[r.winners[resample]] }
-
-// enter makes candidates of the weights that are best on a resample, and of the best on all rows, which
-// is the first.
-func (r *result) enter(seed uint64, lambdas []float64, loss [][]float64) {
-	counts, at := make([]float64, len(loss[0])), map[float64]int{}
-	add := func(j int) int {
-		k, known := at[lambdas[j]]
-		if !known {
-			k, at[lambdas[j]] = len(r.entries), len(r.entries)
-			r.entries = append(r.entries, candidate{lambda: lambdas[j], losses: loss[j]})
-		}
-		return k
-	}
-	add(slices.Index(lambdas, r.Lambda))
-	total := make([]float64, len(lambdas))
-	for b := range r.winners {
-		draw(counts, seed, b)
-		for j := range lambdas {
-			total[j] = mat.Dot(counts, loss[j])
-		}
-		r.winners[b] = add(least(total))
-	}
-}
-
-// average returns the mean of the models that are chosen on resamples of the held-out rows, each the
-// simplest within margin standard errors of the least loss there: bagging of the choice (Breiman, Machine
-// Learning 24, 1996; Efron, J. Am. Stat. Assoc. 109, 2014). A row is judged by the choices of the
-// resamples without it, and has the mean of their losses: no less than the loss of their mean. The
-// weights are inverses of mean inverses: of the variances that a coefficient has before the data.
-func (t *search) average() *result {
-	results := slices.DeleteFunc(slices.Clone(t.results), func(r *result) bool { return r.Cleaned })
-	var picked [resamples]*result
-	counts, total := make([]float64, len(results[0].losses)), make([]float64, len(results))
+// bag picks a candidate on each of many resamples, drawn with replacement, of the held-out rows: bagging of
+// the choice (Breiman, Machine Learning 24, 1996; Efron, J. Am. Stat. Assoc. 109, 2014). It is the best of
+// the first result whose best is within margin standard errors of the least loss, for a constant at most
+// half of one. A row is judged by the picks of the resamples without it.
+func bag(list []candidate, seed uint64, margin float64) (picked [resamples]*candidate, losses []float64) {
+	n := len(list[0].losses)
+	counts, total := make([]float64, n), make([]float64, len(list))
+	losses = make([]float64, n)
+	without := make([]float64, n)
 	for b := range picked {
-		draw(counts, t.Seed, b)
-		for k, r := range results {
-			total[k] = mat.Dot(counts, r.entry(b).losses)
+		clear(counts)
+		rng := rand.New(rand.NewPCG(seed, uint64(b)))
+		for range n {
+			counts[rng.IntN(n)]++
+		}
+		for k, c := range list {
+			total[k] = mat.Dot(counts, c.losses)
 		}
 		best := least(total)
-		for k, r := range results {
-			_, e := difference(r.entry(b).losses, results[best].entry(b).losses)
-			if total[k]-total[best] <= t.margin(k)*e*float64(len(counts)) {
-				picked[b] = r
-				r.Share += 1. / resamples
-				break
+		for m, from, to := min(0.5, margin), 0, 0; picked[b] == nil; m, from = margin, to {
+			for to < len(list) && list[to].of == list[from].of {
+				to++
+			}
+			k := from + least(total[from:to])
+			if _, e := difference(list[k].losses, list[best].losses); total[k]-total[best] <= m*e*float64(n) {
+				picked[b] = &list[k]
 			}
 		}
-	}
-	first := results[0].entries[0]
-	mean := &result{Name: "average", losses: make([]float64, len(counts)), y: make([]float64, len(first.y)),
-		weights: make([]float64, len(first.weights))}
-	without, used, kept := make([]float64, len(counts)), make([]float64, len(mean.weights)), 0.0
-	for b, r := range picked {
-		e := r.entry(b)
-		draw(counts, t.Seed, b)
 		for i, count := range counts {
 			if count == 0 {
-				mean.losses[i] += e.losses[i]
+				losses[i] += picked[b].losses[i]
 				without[i]++
 			}
 		}
-		if r.Share < leastShare {
-			continue
+	}
+	for i := range losses {
+		if losses[i] /= without[i]; without[i] == 0 { // of a single row
+			losses[i] = picked[0].losses[i]
 		}
-		kept++
-		for j, v := range e.y {
-			mean.y[j] += (v - mean.y[j]) / kept
+	}
+	return picked, losses
+}
+
+// average returns the mean of the models that bag picks. It is judged by the mean of their losses: no
+// less than the loss of their mean. Its weights are inverses of mean inverses: of the variances that a
+// coefficient has before the data.
+func (t *search) average() *result {
+	margin := 0.5
+	if !t.folded() { // the held-out losses leave out the chance in the training rows
+		margin = 2
+	}
+	picked, losses := bag(t.candidates, t.Seed, margin)
+	mean := &result{Name: "average", losses: losses, y: make([]float64, len(picked[0].y)),
+		weights: make([]float64, len(picked[0].weights))}
+	used := make([]int, len(mean.weights))
+	for _, c := range picked {
+		c.of.Share += 1. / resamples
+		for j, v := range c.y {
+			mean.y[j] += v / resamples
 		}
-		for j, w := range e.weights {
+		for j, w := range c.weights {
 			if w != dropped {
 				mean.weights[j] += 1 / w
 				used[j]++
 			}
 		}
 	}
-	for i, n := range without {
-		mean.losses[i] /= n
-	}
 	for j, v := range mean.weights {
-		if mean.weights[j] = kept / v; used[j] < kept/2 {
+		if mean.weights[j] = resamples / v; used[j] < resamples/2 {
 			mean.weights[j] = dropped
 			for at := j; at < len(mean.y); at += t.design.Dim {
 				mean.y[at] = 0

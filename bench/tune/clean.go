@@ -59,14 +59,9 @@ func (t *search) newCleaner() *cleaner {
 			d.Label[i] = (b + 1) / 2
 		}
 	}
-	for i, fold := range foldsOf(t.design, t.Folds, false, t.Seed) {
-		for k := range c.folds {
-			if f := &c.folds[k]; k == fold {
-				f.out = append(f.out, i)
-			} else {
-				f.in = append(f.in, i)
-			}
-		}
+	of := foldsOf(t.design, t.Folds, false, t.Seed)
+	for k := range c.folds {
+		c.folds[k].in, c.folds[k].out = inAndOut(of, k)
 	}
 	return c
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"stable/bench/plot"
 )
@@ -18,10 +19,7 @@ func (t *search) figure() *plot.Figure {
 	for i, r := range t.results {
 		all.X, all.Y = append(all.X, float64(i+1)), append(all.Y, r.HeldOut)
 		all.Lo, all.Hi = append(all.Lo, r.HeldOut-r.Error), append(all.Hi, r.HeldOut+r.Error)
-		name := r.Name
-		if !r.Cleaned && r.entries != nil {
-			name = []string{"none", "one", fmt.Sprint(i)}[min(i, 2)]
-		}
+		name := strings.NewReplacer(rungName(0), "none", rungName(1), "one", "ladder, rung ", "", "a weight each, by ", "").Replace(r.Name)
 		left.X.Names = append(left.X.Names, name)
 	}
 	out := plot.Series{Name: "handed out", Markers: true, Style: 2,

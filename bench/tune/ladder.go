@@ -18,47 +18,39 @@ const (
 	idleRungs = 3 // without a gain in held-out loss end the search
 )
 
-// group is held-out rows that a climber's models are judged on, and that do not choose the weight
-// by which they are judged.
-type group struct {
-	by   *climber
+// fold is a climber with the held-out rows that judge its models.
+type fold struct {
+	*climber
 	rows []int // of those that are judged
 	held *data.Data
 }
 
-func (t *search) groups() (climbers []*climber, list []*group, err error) {
-	judged, k := t.design, t.Folds
+func (t *search) climbers() (list []fold, err error) {
 	if !t.folded() {
-		judged = t.parts[1]
-		k = max(1, min(defaultFolds, fewest(judged, t.regression())))
+		c, err := t.newClimber(t.parts[0])
+		return []fold{{c, ascending(make([]float64, t.parts[1].Rows())), t.parts[1]}}, err
 	}
-	of := foldsOf(judged, k, t.regression(), t.Seed)
-	for fold := range k {
-		g := new(group)
-		var rest []int
-		for i, f := range of {
-			if f == fold {
-				g.rows = append(g.rows, i)
-			} else {
-				rest = append(rest, i)
-			}
+	of := foldsOf(t.design, t.Folds, t.regression(), t.Seed)
+	for k := range t.Folds {
+		in, out := inAndOut(of, k)
+		c, err := t.newClimber(t.design.Subset(in))
+		if err != nil {
+			return nil, err
 		}
-		g.held = judged.Subset(g.rows)
-		if t.folded() || fold == 0 {
-			train := judged.Subset(rest)
-			if !t.folded() {
-				train = t.parts[0]
-			}
-			c, err := t.newClimber(train)
-			if err != nil {
-				return nil, nil, err
-			}
-			climbers = append(climbers, c)
-		}
-		g.by = climbers[len(climbers)-1]
-		list = append(list, g)
+		list = append(list, fold{c, out, t.design.Subset(out)})
 	}
-	return climbers, list, nil
+	return list, nil
+}
+
+func inAndOut(of []int, fold int) (in, out []int) {
+	for i, f := range of {
+		if f == fold {
+			out = append(out, i)
+		} else {
+			in = append(in, i)
+		}
+	}
+	return in, out
 }
 
 func foldsOf(d *data.Data, k int, regression bool, seed uint64) []int {
@@ -76,7 +68,7 @@ func foldsOf(d *data.Data, k int, regression bool, seed uint64) []int {
 
 func (t *search) runExact(ctx context.Context, p *kit.Progress, out kit.Terminal) error {
 	began := time.Now()
-	climbers, groups, err := t.groups()
+	folds, err := t.climbers()
 	if err != nil {
 		return err
 	}
@@ -84,34 +76,33 @@ func (t *search) runExact(ctx context.Context, p *kit.Progress, out kit.Terminal
 	if err != nil {
 		return err
 	}
-	t.tell(climbers, out)
-	lambdas, least := []float64{dropped}, 0
-	for n := 0; n < mostRungs+1 && n <= max(least, 1)+idleRungs; n++ { // 0 is the constant
+	t.tell(folds, out)
+	lambdas, best := []float64{dropped}, 0
+	for n := 0; n < mostRungs+1 && n <= max(best, 1)+idleRungs; n++ { // 0 is the constant
 		p.Update(float64(n)/(mostRungs+1), "rung %d", n)
-		r, loss, err := t.try(ctx, climbers, groups, lambdas)
+		r := &result{Name: rungName(n), Rung: n}
+		list, err := t.try(ctx, r, folds, lambdas)
 		if err != nil {
 			return err
 		}
-		r.Name, r.Rung = rungName(n), n
-		r.enter(t.Seed, lambdas, loss)
-		for j := len(r.entries) - 1; j >= 0; j-- { // the next rung begins at the first
-			e := &r.entries[j]
-			if err := all.fit(e.lambda * t.trainingShare()); err != nil {
+		for j := len(list) - 1; j >= 0; j-- {
+			if err := all.fit(list[j].lambda * t.trainingShare()); err != nil {
 				return err
 			}
-			e.weights, e.y = slices.Clone(all.weights), slices.Clone(all.y)
+			list[j].weights, list[j].y = slices.Clone(all.weights), slices.Clone(all.y)
 		}
-		r.weights, r.y, r.seconds = r.entries[0].weights, r.entries[0].y, time.Since(began)
-		t.results = append(t.results, r)
-		if r.HeldOut < t.results[least].HeldOut {
-			least = n
+		r.take(list, t.Seed)
+		r.seconds = time.Since(began)
+		t.results, t.candidates = append(t.results, r), append(t.candidates, list...)
+		if r.HeldOut < t.results[best].HeldOut {
+			best = n
 		}
 		if lambdas = geometric(t.Lo, t.Hi, 13); n == 0 {
 			continue
 		}
 		lambdas = geometric(max(r.Lambda/30, t.Lo), r.Lambda*30, 9)
-		if err := kit.FirstOf(all.reweigh(), parallel(len(climbers), func(i int) error {
-			return kit.FirstOf(climbers[i].fit(r.Lambda), climbers[i].reweigh())
+		if err := kit.FirstOf(all.fit(r.Lambda*t.trainingShare()), all.reweigh(), parallel(len(folds), func(i int) error {
+			return kit.FirstOf(folds[i].fit(r.Lambda), folds[i].reweigh())
 		})); err != nil {
 			return err
 		}
@@ -119,66 +110,42 @@ func (t *search) runExact(ctx context.Context, p *kit.Progress, out kit.Terminal
 	return nil
 }
 
+// take makes the candidate of least loss the result, judged by what bag picks of them.
+func (r *result) take(list []candidate, seed uint64) {
+	total := make([]float64, len(list))
+	for k, c := range list {
+		total[k], _ = meanOf(c.losses)
+	}
+	c := list[least(total)]
+	r.Lambda, r.weights, r.y = c.lambda, c.weights, c.y
+	_, r.losses = bag(list, seed, 0)
+	r.HeldOut, r.Error = meanOf(r.losses)
+}
+
 func rungName(n int) string {
 	return []string{"no features", "one weight for all", "ladder, rung " + fmt.Sprint(n)}[min(n, 2)]
 }
 
-// try returns the result of a rung, judged as pick says, with the losses of all its weights.
-func (t *search) try(ctx context.Context, climbers []*climber, groups []*group, lambdas []float64) (*result, [][]float64, error) {
-	of, rows := map[*climber][]*group{}, 0
-	for _, g := range groups {
-		of[g.by] = append(of[g.by], g)
-		rows += len(g.rows)
+// try returns candidates of a rung, without their models.
+func (t *search) try(ctx context.Context, r *result, folds []fold, lambdas []float64) (list []candidate, err error) {
+	rows := 0
+	for _, f := range folds {
+		rows += len(f.rows)
 	}
-	loss := make([][]float64, len(lambdas))
-	for j := range loss {
-		loss[j] = make([]float64, rows)
+	for _, lambda := range lambdas {
+		list = append(list, candidate{of: r, lambda: lambda, losses: make([]float64, rows)})
 	}
-	err := parallel(len(climbers), func(i int) error {
+	return list, parallel(len(folds), func(i int) error {
 		for j := len(lambdas) - 1; j >= 0; j-- {
-			if err := kit.FirstOf(context.Cause(ctx), climbers[i].fit(lambdas[j])); err != nil {
+			if err := kit.FirstOf(context.Cause(ctx), folds[i].fit(lambdas[j])); err != nil {
 				return err
 			}
-			for _, g := range of[climbers[i]] {
-				for k, l := range t.lossesOf(g.held, climbers[i].y) {
-					loss[j][g.rows[k]] = l
-				}
+			for k, l := range t.lossesOf(folds[i].held, folds[i].y) {
+				list[j].losses[folds[i].rows[k]] = l
 			}
 		}
 		return nil
 	})
-	return pick(groups, lambdas, loss), loss, err
-}
-
-// pick returns the result of the weight of least loss, where each group's rows have the losses of
-// the weight that is best on the other groups.
-func pick(groups []*group, lambdas []float64, loss [][]float64) *result {
-	total := make([]float64, len(lambdas))
-	for j := range total {
-		total[j] = sum(loss[j])
-	}
-	r := &result{Lambda: lambdas[least(total)], losses: slices.Clone(loss[0])}
-	for _, group := range groups {
-		others := slices.Clone(total)
-		for _, i := range group.rows {
-			for j := range others {
-				others[j] -= loss[j][i] * float64(b2i(len(groups) > 1))
-			}
-		}
-		best := loss[least(others)]
-		for _, i := range group.rows {
-			r.losses[i] = best[i]
-		}
-	}
-	r.HeldOut, r.Error = meanOf(r.losses)
-	return r
-}
-
-func sum(values []float64) (s float64) {
-	for _, v := range values {
-		s += v
-	}
-	return s
 }
 
 func least(values []float64) int { return slices.Index(values, slices.Min(values)) }
@@ -203,13 +170,13 @@ func parallel(n int, do func(i int) error) error {
 	return kit.FirstOf(errs...)
 }
 
-func (t *search) tell(climbers []*climber, out kit.Terminal) {
+func (t *search) tell(folds []fold, out kit.Terminal) {
 	start := time.Now()
-	if climbers[0].fit(t.Hi) != nil {
+	if folds[0].fit(t.Hi) != nil {
 		return // the search will say so
 	}
 	const models = 13 + 6*9
-	if takes := models * time.Since(start) * time.Duration(len(climbers)) / 2; takes > 20*time.Second {
+	if takes := models * time.Since(start) * time.Duration(len(folds)) / 2; takes > 20*time.Second {
 		fmt.Fprintf(out.Stderr,
 			"bench: this takes some %v; one split (-folds 1) of fewer rows or features takes less\n", takes.Round(10*time.Second))
 	}

@@ -73,7 +73,7 @@ func (t *search) judge(r *result) error {
 			r.weights, r.y = slices.Clone(c.weights), slices.Clone(c.y)
 		}
 	}
-	r.entries = []candidate{{losses: r.losses, weights: r.weights, y: r.y}}
+	t.candidates = append(t.candidates, candidate{of: r, losses: r.losses, weights: r.weights, y: r.y})
 	t.results = append(t.results, r)
 	return nil
 }

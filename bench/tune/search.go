@@ -21,9 +21,10 @@ type search struct {
 	unseen *data.Data   // of -solver saa: rows of a split that are held back for the choice; nil: too few
 	engine *engine      // of -solver saa
 
-	results []*result // the simplest first: a constant, one weight, and others
-	cleaner *cleaner  // of -clean
-	choice  choice
+	results    []*result   // the simplest first: a constant, one weight, and others
+	candidates []candidate // for the average
+	cleaner    *cleaner    // of -clean
+	choice     choice
 }
 
 type result struct {
@@ -43,8 +44,6 @@ type result struct {
 	weights []float64 // of the model of the design rows
 	y       []float64 // this model
 	seconds time.Duration
-	entries []candidate    // of these some may be averaged
-	winners [resamples]int // which of them is best on a resample
 }
 
 type choice struct {
@@ -197,15 +196,6 @@ func (t *search) choose() {
 		c.Difference, c.Error = difference(t.chosen().losses, one.losses)
 	}
 	c.Name = t.chosen().Name
-}
-
-// margin is how many standard errors nothing less simple than result k has to be better by. With one split
-// the held-out losses leave out the chance in the training rows.
-func (t *search) margin(k int) float64 {
-	if k > 0 && !t.folded() {
-		return 2
-	}
-	return 0.5
 }
 
 func (c choice) String() string {

@@ -35,13 +35,13 @@ value 1. All but the test rows decide. An intercept is added, free unless -inter
   -solver saa       for many rows, on one split: a constant; one weight; and a weight for each that
                     SAA-Newton, this module's default, finds from it on samples of the rows.
 
-The model is an average. On 100 resamples of the held-out rows, the simplest result is chosen whose
-loss is within half a standard error of the least (with one split, a weight each has to be better by
-two); the models that are chosen are averaged, and a feature that most of them drop is dropped. Rows
-judge choices that were made without them. All are trained on all but the test rows, with weights
-scaled to that number of rows, which keeps the prior; the weight of a feature in the average is the
-inverse of the mean of its inverses. An l1 penalty is not among them: its lower level is not smooth.
-Where few features matter, the ladder does what it is for.
+The model is an average. On each of 100 resamples of the held-out rows, the simplest result is chosen
+whose loss is within half a standard error of the least (with one split, two); the models that are
+chosen are averaged, and a feature that most of them drop is dropped. Rows judge choices that were
+made without them. All are trained on all but the test rows, with weights scaled to that number of
+rows, which keeps the prior; the weight of a feature in the average is the inverse of the mean of its
+inverses. An l1 penalty is not among them: its lower level is not smooth. Where few features matter,
+the ladder does what it is for.
 
 Of more than two classes the model is one of all (softmax), with a weight a feature for all; -class
 sets one against the rest.
