@@ -141,11 +141,12 @@ func Reach(cost, err []float64, eps float64) (float64, bool) {
 	return cost[i-1] * math.Pow(cost[i]/cost[i-1], share), true
 }
 
-// Ratios returns n ≥ 2 values from a to b in geometric progression.
+// Ratios returns n ≥ 2 values from a to b, both exact, in geometric progression.
 func Ratios(a, b float64, n int) []float64 {
 	v := make([]float64, n)
 	for i := range v {
 		v[i] = a * math.Pow(b/a, float64(i)/float64(n-1))
 	}
+	v[n-1] = b
 	return v
 }

@@ -97,17 +97,13 @@ func (m *model) open(o options, path string) (d *data.Data, labelled bool, err e
 	} else if err != nil {
 		return nil, false, hint(err, true)
 	}
-	return d, !opt.Unlabelled, m.fits(d)
-}
-
-func (m *model) fits(d *data.Data) error {
 	if d.Features == nil && d.Dim < m.dim() {
 		d.Dim = m.dim()
 	}
 	if d.Dim != m.dim() {
-		return fmt.Errorf("%s has %d features, and the model has %d", d.Name, d.Dim, m.dim())
+		return nil, false, fmt.Errorf("%s has %d features, and the model has %d", d.Name, d.Dim, m.dim())
 	}
-	return nil
+	return d, !opt.Unlabelled, nil
 }
 
 func csvField(s string) string {

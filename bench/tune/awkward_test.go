@@ -142,6 +142,7 @@ func TestAwkwardFiles(t *testing.T) {
 		{"weka.arff", "% remark\n@RELATION shop\n@attribute age numeric\n@data\n1,yes\n", "weka.arff: ARFF", nil},
 		{"subnormal.csv", replaceColumn(good, "1e-310", "0"), "", nil},
 		{"huge.csv", replaceColumn(good, "1e308", "-1e308"), "", nil},
+		{"apart.csv", "a,b,class\n" + strings.Repeat("1,2,x\n2,1,y\n3,5,z\n", 4), "", nil},
 		{"rank.svm", "1 qid:3 1:0.5\n", "rank.svm:1: qid: pairs of ranking data", nil},
 	} {
 		dir := t.TempDir()

@@ -157,6 +157,8 @@ func TestTuneWarns(t *testing.T) {
 	assert.NotContains(t, stdout, "Lasso")
 	_, _, stdout = tuneWith(t, worth(t, 26, 3, 2))
 	assert.Contains(t, stdout, "warning  20 features for 20 rows: an l1 penalty")
+	_, _, stdout = tuneWith(t, writeText(t, "row.csv", strings.Repeat("1,2,x\n2,1,y\n", 20)))
+	assert.Contains(t, stdout, `warning  the last column is named "x", as a class is: -headerless`)
 	run := &search{results: []*result{{}, {Lambda: 1}}, dataSet: &dataSet{}}
 	run.engine = &engine{y: []float64{3, 4}, result: bilevel.Result{Y: []float64{3, 6}}}
 	assert.Equal(t, []string{"the solver's own y is 40 % away from y*(x), so its hypergradients are off; see -steps"},
@@ -249,8 +251,8 @@ func TestTuneFigure(t *testing.T) {
 	run := &search{dataSet: &dataSet{files: []dataFile{{Path: "x.csv"}}, features: []string{"a", "b", "c"}, used: []int{0, 1, 2}},
 		options: options{Hi: 10}}
 	for k, w := range [][]float64{{dropped, dropped, dropped}, {1, 1, 1}, {2, dropped, 0.1}} {
-		name := []string{rungName(0), rungName(1), "average"}[k]
-		run.results = append(run.results, &result{Name: name, weights: w, HeldOut: w[2], Error: 0.01})
+		run.results = append(run.results, &result{Name: []string{rungName(0), rungName(1), "average"}[k],
+			weights: w, HeldOut: w[2], Error: 0.01})
 	}
 	for _, run.choice.index = range []int{1, 2} {
 		p := run.figure().Panels

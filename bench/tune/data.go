@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 
 	"stable/bench/kit"
 	"stable/bilevel/hyperopt"
@@ -258,17 +257,14 @@ func constant(d *data.Data) string {
 		return ""
 	}
 	var names []string
-	for _, j := range list[:min(10, len(list))] {
+	for _, j := range list {
 		name := fmt.Sprint(j + 1)
 		if d.Features != nil {
 			name = fmt.Sprintf("%q", d.Features[j])
 		}
 		names = append(names, name)
 	}
-	if len(names) < len(list) {
-		names = append(names, "…")
-	}
-	return fmt.Sprintf("%d with one value in all these rows, which cannot help: %s", len(list), strings.Join(names, ", "))
+	return fmt.Sprintf("%d with one value in all these rows, which cannot help: %s", len(list), some(names))
 }
 
 // measureTarget returns mean and standard deviation (divisor: number of rows); the deviation of
@@ -277,15 +273,8 @@ func measureTarget(label []float64) targetScale {
 	if slices.Min(label) == slices.Max(label) {
 		return targetScale{Mean: label[0]}
 	}
-	n, t := float64(len(label)), targetScale{}
-	for _, b := range label {
-		t.Mean += b / n
-	}
-	for _, b := range label {
-		t.Deviation += (b - t.Mean) * (b - t.Mean) / n
-	}
-	t.Deviation = math.Sqrt(t.Deviation)
-	return t
+	mean, deviation := meanOf(label)
+	return targetScale{mean, deviation * math.Sqrt(float64(len(label)))}
 }
 
 func (t targetScale) apply(label []float64) []float64 {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"time"
 
 	"stable/bench/kit"
@@ -161,9 +162,9 @@ func checkSave(every time.Duration) error {
 	return nil
 }
 
-func checkIntercept(how string) error {
-	if how != "free" && how != penalised {
-		return fmt.Errorf("%w: -intercept is %q, want free or penalised", kit.ErrUsage, how)
+func checkIntercept(how string, known ...string) error {
+	if !slices.Contains(known, how) {
+		return fmt.Errorf("%w: -intercept is %q, want %s", kit.ErrUsage, how, strings.Join(known, " or "))
 	}
 	return nil
 }

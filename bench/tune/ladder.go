@@ -66,7 +66,7 @@ func foldsOf(d *data.Data, k int, regression bool, seed uint64) []int {
 	return of
 }
 
-func (t *search) runExact(ctx context.Context, p *kit.Progress, out kit.Terminal) error {
+func (t *search) runExact(ctx context.Context, p *kit.Progress) error {
 	began := time.Now()
 	folds, err := t.climbers()
 	if err != nil {
@@ -76,7 +76,6 @@ func (t *search) runExact(ctx context.Context, p *kit.Progress, out kit.Terminal
 	if err != nil {
 		return err
 	}
-	t.tell(folds, out)
 	lambdas, best := []float64{dropped}, 0
 	for n := 0; n < mostRungs+1 && n <= max(best, 1)+idleRungs; n++ { // 0 is the constant
 		p.Update(float64(n)/(mostRungs+1), "rung %d", n)
@@ -97,10 +96,10 @@ func (t *search) runExact(ctx context.Context, p *kit.Progress, out kit.Terminal
 		if r.HeldOut < t.results[best].HeldOut {
 			best = n
 		}
-		if lambdas = geometric(t.Lo, t.Hi, 13); n == 0 {
+		if lambdas = kit.Ratios(t.Lo, t.Hi, 13); n == 0 {
 			continue
 		}
-		lambdas = geometric(max(r.Lambda/30, t.Lo), r.Lambda*30, 9)
+		lambdas = kit.Ratios(max(r.Lambda/30, t.Lo), r.Lambda*30, 9)
 		if err := kit.FirstOf(all.fit(r.Lambda*t.trainingShare()), all.reweigh(), parallel(len(folds), func(i int) error {
 			return kit.FirstOf(folds[i].fit(r.Lambda), folds[i].reweigh())
 		})); err != nil {
@@ -168,16 +167,4 @@ func parallel(n int, do func(i int) error) error {
 	close(next)
 	wg.Wait()
 	return kit.FirstOf(errs...)
-}
-
-func (t *search) tell(folds []fold, out kit.Terminal) {
-	start := time.Now()
-	if folds[0].fit(t.Hi) != nil {
-		return // the search will say so
-	}
-	const models = 13 + 6*9
-	if takes := models * time.Since(start) * time.Duration(len(folds)) / 2; takes > 20*time.Second {
-		fmt.Fprintf(out.Stderr,
-			"bench: this takes some %v; one split (-folds 1) of fewer rows or features takes less\n", takes.Round(10*time.Second))
-	}
 }

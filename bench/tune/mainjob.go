@@ -65,7 +65,8 @@ func Main(ctx context.Context, args []string, out kit.Terminal) error {
 	if err := kit.Parse(fs, args, out); err != nil {
 		return err
 	}
-	if err := j.check(); err != nil {
+	intercept := checkIntercept(j.intercept, "free", penalised, "none")
+	if err := kit.FirstOf(checkSave(j.every), intercept, checkSteps(j.steps, j.lo, j.hi)); err != nil {
 		return err
 	}
 	t, err := newTuning(j)
@@ -73,18 +74,6 @@ func Main(ctx context.Context, args []string, out kit.Terminal) error {
 		return err
 	}
 	return drive(ctx, t, j.out, out)
-}
-
-func (j *job) check() error {
-	if err := checkSave(j.every); err != nil {
-		return err
-	}
-	if j.intercept != "none" {
-		if err := checkIntercept(j.intercept); err != nil {
-			return err
-		}
-	}
-	return checkSteps(j.steps, j.lo, j.hi)
 }
 
 // tuning is one run of the main job.

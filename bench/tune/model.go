@@ -67,10 +67,7 @@ type feature struct {
 	Coefficients []float64 `json:"coefficients,omitempty"` // one a class, where there are several
 }
 
-const (
-	modelFormat  = "stable tune"
-	modelVersion = 1
-)
+const modelFormat, modelVersion = "stable tune", 1
 
 func (t *search) newModel() (*model, error) {
 	m := &model{

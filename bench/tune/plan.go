@@ -2,6 +2,7 @@ package tune
 
 import (
 	"fmt"
+	"math"
 	"slices"
 
 	"stable/bench/kit"
@@ -22,9 +23,7 @@ const (
 	quick        = 1.5e9 // multiplications: some half a second
 	rowWork      = 500   // multiplications: exponentials and the like
 	manyRows     = 5000  // from which one split may do, and -solver saa
-	// patience is the most work, in multiplications, for which exact is the default solver: some
-	// twenty seconds.
-	patience = 1e10
+	patience     = 1e10  // the most for which exact is the default: some twenty seconds
 )
 
 func (t *search) plan() error {
@@ -39,7 +38,8 @@ func (t *search) plan() error {
 	if t.Solver == solverAuto || t.Solver == "" {
 		t.Solver = solverExact
 		if auto && t.design.Rows() > manyRows && t.work() > patience {
-			if t.Folds = 1; t.work() > patience && t.work() > t.sampledWork() {
+			sampled := math.Pow(float64(t.design.Dim), 3) * float64(max(leastSteps, t.design.Rows()))
+			if t.Folds = 1; t.work() > max(patience, sampled) {
 				t.Solver = solverSAA
 			}
 		}
@@ -71,11 +71,6 @@ func (t *search) plan() error {
 		t.parts[1], t.unseen = halves[0], halves[1]
 	}
 	return nil
-}
-
-func (t *search) sampledWork() float64 {
-	d := float64(t.design.Dim)
-	return float64(max(leastSteps, t.design.Rows())) * d * d * d
 }
 
 func (t *search) regression() bool { return losses[t.Loss] == hyperopt.Squared }

@@ -47,30 +47,24 @@ func (t *search) runSampled(ctx context.Context, p *kit.Progress, out kit.Termin
 }
 
 func (t *search) judge(r *result) error {
-	for _, rows := range []*data.Data{t.parts[0], t.design} {
+	for k, rows := range []*data.Data{t.parts[0], t.design} {
 		c, err := t.newClimber(rows)
 		if err != nil {
 			return err
 		}
-		share := 1.0
-		if rows == t.design {
-			share = t.trainingShare()
+		lambda := r.Lambda
+		if each := r.weights; each != nil {
+			copy(c.relative, each)
+			lambda = 1
 		}
-		if r.weights != nil {
-			copy(c.relative, r.weights)
-			err = c.fit(share)
-		} else {
-			err = c.fit(r.Lambda * share)
-		}
-		if err != nil {
+		if err := c.fit(lambda * []float64{1, t.trainingShare()}[k]); err != nil {
 			return err
 		}
-		if rows != t.design && t.unseen != nil {
-			r.losses = t.lossesOf(t.unseen, slices.Clone(c.y))
-			r.HeldOut, r.Error = meanOf(r.losses)
-		}
 		if rows == t.design {
-			r.weights, r.y = slices.Clone(c.weights), slices.Clone(c.y)
+			r.weights, r.y = c.weights, c.y
+		} else if t.unseen != nil {
+			r.losses = t.lossesOf(t.unseen, c.y)
+			r.HeldOut, r.Error = meanOf(r.losses)
 		}
 	}
 	t.candidates = append(t.candidates, candidate{of: r, losses: r.losses, weights: r.weights, y: r.y})
@@ -81,7 +75,7 @@ func (t *search) judge(r *result) error {
 func bestSingle(ctx context.Context, p *hyperopt.Problem, lo, hi float64) (best singleWeight, err error) {
 	p, best.f = p.Clone(), math.Inf(1)
 	x, y := vectors(p)
-	for _, lambda := range geometric(lo, hi, gridSize(p)) {
+	for _, lambda := range kit.Ratios(lo, hi, gridSize(p)) {
 		if ctx.Err() != nil {
 			return best, context.Cause(ctx)
 		}
@@ -102,15 +96,4 @@ func gridSize(p *hyperopt.Problem) int {
 		return 51
 	}
 	return 17
-}
-
-// geometric returns n ≥ 2 numbers from lo to hi with equal ratios, both ends exact.
-func geometric(lo, hi float64, n int) []float64 {
-	s := make([]float64, n)
-	for k := range s {
-		t := float64(k) / float64(n-1)
-		s[k] = math.Exp((1-t)*math.Log(lo) + t*math.Log(hi))
-	}
-	s[0], s[n-1] = lo, hi
-	return s
 }

@@ -79,10 +79,9 @@ func newSearch(o options, set *dataSet) (*search, error) {
 }
 
 func (t *search) identity() kit.Identity {
-	id := kit.Identity{Build: kit.Build(), Options: fmt.Sprintf(
-		"tune -seed %d -steps %d -lo %v -hi %v -intercept %s -loss %s -label %q -class %q -drop %q -categorical=%t -impute %q "+
-			"-headerless=%t -id %q -clean=%t", t.Seed, t.Steps, t.Lo, t.Hi, t.Intercept, t.Loss, t.Label, t.Class, t.Drop, t.Categorical, t.Impute,
-		t.Headerless, t.ID, t.Clean)}
+	o := t.options
+	o.out, o.every, o.fresh = "", 0, false // what may change when a run goes on
+	id := kit.Identity{Build: kit.Build(), Options: fmt.Sprintf("tune %+v", o)}
 	for _, f := range t.files {
 		id.Data = append(id.Data, kit.Source{Name: f.Path, SHA256: f.SHA256})
 	}
@@ -101,7 +100,7 @@ func (t *search) run(ctx context.Context, out kit.Terminal) error {
 	}
 	if t.Solver == solverSAA {
 		err = t.runSampled(ctx, p, out)
-	} else if err = t.runExact(ctx, p, out); err == nil && t.Clean {
+	} else if err = t.runExact(ctx, p); err == nil && t.Clean {
 		err = t.clean(ctx, p)
 	}
 	if !t.ready() {

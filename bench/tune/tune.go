@@ -1,6 +1,7 @@
 package tune
 
 import (
+	"cmp"
 	"context"
 	"flag"
 	"fmt"
@@ -36,12 +37,11 @@ value 1. All but the test rows decide. An intercept is added, free unless -inter
                     SAA-Newton, this module's default, finds from it on samples of the rows.
 
 The model is an average. On each of 100 resamples of the held-out rows, the simplest result is chosen
-whose loss is within half a standard error of the least (with one split, two); the models that are
-chosen are averaged, and a feature that most of them drop is dropped. Rows judge choices that were
-made without them. All are trained on all but the test rows, with weights scaled to that number of
-rows, which keeps the prior; the weight of a feature in the average is the inverse of the mean of its
-inverses. An l1 penalty is not among them: its lower level is not smooth. Where few features matter,
-the ladder does what it is for.
+whose loss is within half a standard error of the least (with one split, two); the models chosen are
+averaged, and a feature that most drop is dropped. Rows judge choices that were made without them. All
+are trained on all but the test rows, with weights scaled to that number of rows, which keeps the prior;
+an averaged weight is the inverse of the mean of inverses. An l1 penalty is not among them: its lower
+level is not smooth. Where few features matter, the ladder does what it is for.
 
 Of more than two classes the model is one of all (softmax), with a weight a feature for all; -class
 sets one against the rest.
@@ -49,12 +49,11 @@ sets one against the rest.
 With -clean each row has a weight, too: the weights minimise the loss of the rows that were held out,
 where a share of the labels is taken as wrong, as many as contradict sure votes of the others' models.
 The report lists the rows whose label they find least likely, rows.csv all. The model of weighted rows
-is handed out where it is the best on held-out rows, which have no part in the weights.
+goes on to weights that agree with it, and is handed out where it is the best on held-out rows.
 
-A search that was stopped begins anew. SAA-Newton, which may run for hours, goes on from its
-checkpoint in the folder -out (-save) when the same command is given again, to the same model. Writes
-model.json (weights, coefficients for rows with the values of the file, losses, options, files),
-tune.svg and tune.csv: the held-out losses, and the weights by name.
+A search that was stopped begins anew; SAA-Newton goes on from its checkpoint in the folder -out (-save)
+when the same command is given again. Writes model.json (weights, coefficients for rows with the values
+of the file, losses, options, files), tune.svg and tune.csv: the held-out losses, and the weights.
 
   go run ./bench tune credit.csv -label defaulted
   go run ./bench tune ijcnn1.trn.gz ijcnn1.tst.gz -solver saa -steps 200000
@@ -96,9 +95,7 @@ const penalised = "penalised" // of -intercept
 
 const leastSteps = 20000
 
-var (
-	losses = map[string]hyperopt.Loss{"logistic": hyperopt.Logistic, "squared": hyperopt.Squared}
-)
+var losses = map[string]hyperopt.Loss{"logistic": hyperopt.Logistic, "squared": hyperopt.Squared}
 
 // Tune is the command tune: it tunes on files, or applies a model.
 func Tune(ctx context.Context, args []string, out kit.Terminal) error {
@@ -189,8 +186,6 @@ func (o *options) check(files int) error {
 		return fmt.Errorf("%w: -class goes with -loss logistic", kit.ErrUsage)
 	case o.Impute != "" && o.Impute != "median" && o.Impute != "mean":
 		return fmt.Errorf("%w: -impute is %q, want median or mean", kit.ErrUsage, o.Impute)
-	case o.every < 0:
-		return checkSave(o.every)
 	case o.Folds < 0:
 		return fmt.Errorf("%w: -folds is %d, want ≥ 1", kit.ErrUsage, o.Folds)
 	case o.Solver == solverExact && o.Steps != 0:
@@ -198,11 +193,7 @@ func (o *options) check(files int) error {
 	case o.Solver == solverAuto && o.Steps != 0:
 		o.Solver = solverSAA
 	}
-	steps := o.Steps
-	if steps == 0 {
-		steps = leastSteps
-	}
-	return kit.FirstOf(checkIntercept(o.Intercept), checkSteps(steps, o.Lo, o.Hi))
+	return kit.FirstOf(checkSave(o.every), checkIntercept(o.Intercept, "free", penalised), checkSteps(cmp.Or(o.Steps, leastSteps), o.Lo, o.Hi))
 }
 
 func (t *search) write(w io.Writer) error {
