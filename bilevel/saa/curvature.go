@@ -3,6 +3,7 @@ package saa
 import (
 	"errors"
 	"math"
+	"slices"
 
 	"stable/bilevel"
 	"stable/chol"
@@ -20,6 +21,7 @@ type curvature struct {
 	known []bool     // entries of x that the samples know
 	most  []float64  // the most that ‖Je_i‖ in H was
 	span  []float64  // the largest |x_i| so far; an effect of y that is rounding there is none
+	shift float64    // what Je_i has changed since, at most, over itself
 	fresh bool       // rows were asked since the last step
 	j     *mat.Dense // Jᵀ when they were asked
 	n     int        // samples that they were asked of; 0: none
@@ -59,10 +61,11 @@ func (c *curvature) age() {
 }
 
 // least is the number of samples that rows are asked of.
-func (c *curvature) least(dx int) int { return max(4*(dx+len(c.y)), c.n/dx) }
+func (c *curvature) least(dx int) int { return max(4*(dx+len(c.y)), c.n/(4*dx)) }
 
 // drop forgets the rows of entries along which y* goes otherwise than when they were asked.
 func (c *curvature) drop(jt *mat.Dense, d []float64) {
+	c.shift = 0
 	for i, have := range c.have {
 		if !have {
 			continue
@@ -77,6 +80,8 @@ func (c *curvature) drop(jt *mat.Dense, d []float64) {
 		}
 		if diff > turned*turned*min(now, then) {
 			c.old[i] = true
+		} else if now > 0 && !c.old[i] && slices.Contains(c.free, i) {
+			c.shift = max(c.shift, math.Sqrt(diff/now))
 		}
 	}
 }

@@ -30,12 +30,17 @@
 //	find     s = argmin hᵀs + ½sᵀMs  over x + s in X,  |s_i| ≤ Δℓ_i·min(1, |h_i|/σ_i),  σ_i the standard error of h_i
 //	follow   x⁺ = x + s,  y⁺ = y + u + Js
 //	unread   x⁺ stands as it is while the remainder of the model is below a tenth of the standard error
-//	         of h; it is taken from the last steps read, and grows with the length or its square
-//	try      else all samples are asked again at z⁺, y⁺ settled there by Newton steps (settle), and
+//	         of h; it is taken from the last steps read, and grows with the length or its square, or with J
+//	share    else the first n samples are asked at z and z⁺, and the sums at z⁺ are those at z and N/n times
+//	         what those of the part changed by; n = D‖x⁺ − x_a‖²_M/(.3²stat), all were asked last at x_a, and
+//	         D is 1 and the relative variance of a sample's g_xy, vᵀg_yy v, share of h⁺ − h; all if n > N/4
+//	doubt    the standard error of h⁺ − h by how groups of the part differ: above .3√stat all are asked
+//	try      y⁺ is settled at z⁺ by Newton steps (settle), and
 //	         ϱ = ½sᵀ(h + h⁺)/(hᵀs + ½sᵀBs): F's fall by the trapezoid rule, of the same samples at both ends;
 //	         −1 where f or g have no value at z⁺ (bilevel.ErrDomain), or y* is far from where it should be
 //	trust    ϱ ≤ .05: back, Δ = τ/4;  ϱ < .25 or > 4: Δ = τ/2;  in (.75, 1.5): Δ ≥ 2τ;  in (.9, 1.1): Δ ≥ 4τ;  τ = max|s_i|/ℓ_i
-//	secant   B ← B + the least symmetric change (in units ℓ) that makes it foresee h⁺ − h along s
+//	secant   B ← B + the least symmetric change (in units ℓ) that makes it foresee h⁺ − h along s, where all
+//	         samples were asked at both ends
 //	stat     tr M⁻¹ cov(h), twice the statistical error of F, where x is unknown by less than ℓ; steps are
 //	         read again while they promise more than 1/64 of it
 //
@@ -62,7 +67,8 @@
 // kind, o(√N) long where there are two moments, so that means change by o(N^−½). The model's root is O_p(1/N) from that of
 // the equations it stands for, and one step goes there: the eigenvalues of H keep away from a floor
 // that falls as N^−½, and credit does not run out, since 4N evaluations of a reading, when N has
-// grown fourfold, are below those that N samples bring. □
+// grown fourfold, are below those that N samples bring. Steps are O_p(N^−½), and unread allows N^−¼ in
+// the end: no part is asked then. □
 //
 // TestTheorem sees each of this on the running code. Measured alone is that runs come to z*, and
 // that Δ lets go. On three problems (curvature noise of 0.85; one exp weight; two, one at its

@@ -3,6 +3,7 @@ package saa
 import (
 	"errors"
 	"math"
+	"slices"
 
 	"stable/bilevel"
 	"stable/mat"
@@ -43,7 +44,10 @@ func (m *newton) begin(it *bilevel.Iteration) error {
 	if !m.now.convex {
 		return nil
 	}
-	return m.settle(it, m.now, nil, 0)
+	if err := m.settle(it, m.now, nil, 0); err != nil {
+		return err
+	}
+	return m.read(it, m.now, nil) // with D
 }
 
 // mayMove lists the entries that no bound holds.
@@ -127,9 +131,19 @@ func (m *newton) move(it *bilevel.Iteration) (more bool, err error) {
 	if poor {
 		return false, nil
 	}
-	m.asked = true
-	good, err := m.try(it)
-	if err != nil {
+	m.asked, m.of = true, m.share(stat)
+	good, credit, rough := false, m.credit, m.rough
+	if m.of > 0 {
+		err = m.askPart(it, p, false)
+	}
+	if err == nil {
+		good, err = m.try(it, stat)
+	}
+	if m.of = 0; errors.Is(err, errPart) {
+		good, err = m.try(it, stat)
+	}
+	if err != nil { // goes on from here
+		m.credit, m.rough = credit, rough
 		return false, err
 	}
 	if good {
@@ -146,7 +160,28 @@ func (m *newton) unread(stat float64) float64 {
 		return 0
 	}
 	q := audit * math.Sqrt(stat)
-	return min(2*m.far, max(q/m.slope, math.Sqrt(q/m.bow)))
+	return min(2*m.far, max(q/m.slope, math.Sqrt(q/m.bow)), q/m.curve.shift)
+}
+
+// errPart says that a part tells too little of a step.
+var errPart = errors.New("saa: the part is too small")
+
+// share is the number of samples on which a step changes h by as much as on all, to a share of the
+// standard error of h. It is 0 where that takes more than a quarter of them, or all are due.
+func (m *newton) share(stat float64) int {
+	p, c, n := m.now, m.curve, m.sides[1].n
+	if !m.lockstep() || m.far == 0 || n >= reread*m.lastRead || p.n != [2]float64{float64(n), float64(n)} {
+		return 0
+	}
+	for i, x := range p.x {
+		c.x[i] = x - p.xa[i]
+	}
+	way := c.norm(c.x, m.step.s, p.unit)
+	of := max(float64(c.least(len(p.x))), max(p.unequal(c.free), m.rough)*way*way/(partly*partly*stat))
+	if of > float64(n)/4 {
+		return 0
+	}
+	return int(of)
 }
 
 // moved notes for Run.Tol the sizes of a step from p, as one along h and along ĝ.
@@ -246,8 +281,8 @@ func (m *newton) stat() float64 {
 	return sum
 }
 
-// try reads all samples at the end of the step, and takes it where F has fallen as foreseen.
-func (m *newton) try(it *bilevel.Iteration) (good bool, err error) {
+// try reads all samples, or the part, at the end of the step, and takes it where F has fallen as foreseen.
+func (m *newton) try(it *bilevel.Iteration, stat float64) (good bool, err error) {
 	p, t, c, s := m.now, m.to, m.curve, m.step.s
 	for i, x := range p.x {
 		t.x[i] = x + s[i]
@@ -255,6 +290,7 @@ func (m *newton) try(it *bilevel.Iteration) (good bool, err error) {
 	copy(t.y, p.y)
 	t.norm = p.norm
 	copy(t.unit, p.unit)
+	copy(t.d, p.d)
 	m.step.follow(t.y, p)
 	copy(p.w, t.y)
 	mat.Axpy(p.w, -1, p.y)
@@ -266,7 +302,6 @@ func (m *newton) try(it *bilevel.Iteration) (good bool, err error) {
 			tau = max(tau, math.Abs(si)/p.unit[i])
 		}
 	}
-	credit := m.credit
 	err = m.read(it, t, p)
 	if err == nil {
 		err = m.settle(it, t, p, way)
@@ -286,13 +321,21 @@ func (m *newton) try(it *bilevel.Iteration) (good bool, err error) {
 		return false, nil
 	}
 	if err != nil {
-		m.credit = credit
 		return false, err
+	}
+	if m.of > 0 {
+		doubt := m.doubt(t)
+		if far := m.step.length; far > 0 {
+			m.rough = max(float64(m.of)*doubt*doubt/(far*far), m.rough/2)
+		}
+		if doubt > partly*math.Sqrt(stat) {
+			return false, errPart
+		}
 	}
 	rem := c.rem
 	for i, si := range s {
 		fall += si * (p.h[i] + t.h[i]) / 2
-		size += math.Abs(si) * (p.size[i] + t.size[i])
+		size += 2 * math.Abs(si) * p.size[i]
 		rem[i] = t.h[i] - p.h[i]
 	}
 	for _, i := range c.free {
@@ -308,29 +351,30 @@ func (m *newton) try(it *bilevel.Iteration) (good bool, err error) {
 	if tau == 0 || -m.step.model <= tiny*size { // below rounding
 		rho = 1
 	}
-	if !(rho > 0.25 && rho < 4) { // the model at z itself may be wrong
-		carried := p.carried()
+	if carried := p.carried(); !(rho > 0.25 && rho < 4) && (carried || unsettled) { // the model at z may be wrong
 		if carried {
 			err = m.read(it, p, p)
 		}
 		if unsettled && err == nil {
 			err = m.settle(it, p, p, 0)
 		}
-		if carried || unsettled {
-			return false, err
-		}
+		return false, err
 	}
 	m.trust(rho, tau)
 	same := p.n == t.n // no sample was weighed otherwise
-	if far := m.step.length; far > 0 && same {
-		miss := c.normInv(rem, p.unit)
+	miss, far := c.normInv(rem, p.unit), m.step.length
+	parts := m.of > 0 || !slices.Equal(p.xa, p.xr)
+	if parts {
+		miss = max(0, miss-partly*math.Sqrt(stat))
+	}
+	if far > 0 && same {
 		m.far = far
 		m.slope, m.bow = max(miss/far, m.slope/4), max(miss/far/far, m.bow/4)
 	}
 	if !(rho > 0.05) {
 		return false, nil
 	}
-	if !m.whole() && same {
+	if !m.whole() && same && !parts && miss < far { // by less than B itself
 		c.secant(s, rem, p.unit)
 	}
 	if m.whole() || math.Abs(rho-1) > 0.25 && !c.fresh {

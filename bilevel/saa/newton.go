@@ -17,6 +17,7 @@ const (
 	settled = 0.1      // of the way that y went, its last step: what is left is of second order
 	solved  = 1. / 64  // of twice the statistical error of F, what a step must promise to be read in the same block
 	audit   = 0.1      // of the standard error of h, the error that a step may leave unread
+	partly  = 0.3      // of the standard error of h, the error of a step that is read on a part of the samples
 	sure    = 1        // standard errors of h_i from which on x_i may go as far as Δℓ_i
 	turned  = 1        // of Je_i, what it may change by until B e_i is asked anew
 	first   = 0.25     // Δ at the start
@@ -27,6 +28,9 @@ const (
 
 // largest is the number of samples that are asked at once; it bounds memory and changes no rule.
 const largest = 64
+
+// bins of groups tell how well a part is known.
+const bins = 16
 
 // mostX is the length of x up to which the dx² numbers of B are kept; mostOther that in sets that do not
 // consist of bounds.
@@ -58,10 +62,12 @@ type newton struct {
 	curve    *curvature
 	step     step
 	started  bool
-	done     bool // nothing is left to do
-	pending  bool // a block is complete, and its steps are being done
-	pass     bool // it was a pass over a sum that is known
-	tried    int  // steps of the block
+	done     bool    // nothing is left to do
+	pending  bool    // a block is complete, and its steps are being done
+	pass     bool    // it was a pass over a sum that is known
+	tried    int     // steps of the block
+	of       int     // samples that a step is read on; 0: all
+	rough    float64 // the variance of a sample's share of h⁺ − h, over ‖s‖²
 	told     told
 	radius   float64    // Δ
 	asked    bool       // all samples, in this block
@@ -225,7 +231,7 @@ func (m *newton) State(t *bilevel.State) {
 	t.Flag(&m.asked)
 	t.Count(&m.tried)
 	t.Count(&m.lastRead)
-	for _, v := range []*float64{&m.radius, &m.far, &m.slope, &m.bow, &m.credit,
+	for _, v := range []*float64{&m.radius, &m.far, &m.slope, &m.bow, &m.credit, &m.rough,
 		&m.told.lower, &m.told.gradient, &m.told.stdErr, &m.told.gap, &m.told.below, &m.told.clipped} {
 		t.Float(v)
 	}

@@ -12,6 +12,7 @@ import (
 func (m *newton) add(it *bilevel.Iteration, k int) error {
 	p, s := m.now, &m.sides[k]
 	by := p
+	m.asker.d = p.d
 	if !m.started {
 		by = nil
 	}
@@ -31,9 +32,13 @@ func (m *newton) add(it *bilevel.Iteration, k int) error {
 	return nil
 }
 
-// read asks all samples at p, and solves the lower level there.
+// read asks all samples at p, or those of the part, and solves the lower level there.
 func (m *newton) read(it *bilevel.Iteration, p, by *point) error {
+	if m.of > 0 && p != m.now {
+		return m.readPart(it, p, false)
+	}
 	p.begin(p.x, p.y)
+	m.asker.d = p.d
 	if by != nil && by != p {
 		p.before = by.second
 	}
@@ -56,13 +61,107 @@ func (m *newton) read(it *bilevel.Iteration, p, by *point) error {
 	if err != nil {
 		return err
 	}
+	for i := range p.apart {
+		p.apart[i] = 0
+		if all := square(p.xy.Row(i), m.asker.d); all > 0 {
+			p.apart[i] = p.n[1] * (p.c2[i]/all - 1/p.groups[1])
+		}
+	}
 	m.lastRead = max(m.sides[0].n, m.sides[1].n)
 	m.credit -= 2 * (p.n[0]/2 + 1.5*p.n[1])
 	return m.lower(it, p)
 }
 
-// readLower asks all samples φ for g_y and g_yy at p, and solves the lower level there.
+// readPart asks the part at p, for g_y and g_yy alone or all, and solves the lower level there.
+func (m *newton) readPart(it *bilevel.Iteration, p *point, lower bool) error {
+	if err := m.askPart(it, p, lower); err != nil {
+		return err
+	}
+	p.shift(m.now.sums, m.now.x, m.now.y, p.x, p.y)
+	return m.lower(it, p)
+}
+
+// askPart asks the part at p.
+func (m *newton) askPart(it *bilevel.Iteration, p *point, lower bool) error {
+	o, a, t, now := it.Oracle(), &m.asker, &p.part, m.now
+	was := now.part.vectors()
+	t.n = [2]float64{}
+	for i, v := range t.vectors() {
+		if clear(v); lower && i != 2 && i != 3 {
+			copy(v, was[i])
+		}
+	}
+	t.q.Zero()
+	bin := 0
+	err := m.sides[0].each(m.of, func(g []bilevel.Sample, n float64) error {
+		if t.n[0] += n; lower {
+			return nil
+		}
+		m.credit -= n
+		if err := o.GradF(a.fx, a.fy, p.x, p.y, g); err != nil {
+			return err
+		}
+		mat.Axpy(t.fx, n, a.fx)
+		mat.Axpy(t.fy, n, a.fy)
+		mat.MulVec(a.r, now.jt, a.fy)
+		mat.Axpy(a.r, 1, a.fx)
+		mat.Axpy(t.q.Row(bin), n, a.r)
+		bin = (bin + 1) % bins
+		return it.Finite(a.fx, a.fy)
+	})
+	if err != nil {
+		return err
+	}
+	bin = 0
+	return m.sides[1].each(m.of, func(g []bilevel.Sample, n float64) error {
+		if err := o.GradG(a.gy, p.x, p.y, g); err != nil {
+			return err
+		}
+		if err := o.HessG(a.yy, p.x, p.y, g); err != nil {
+			return err
+		}
+		m.credit -= 2 * n
+		t.n[1] += n
+		mat.Axpy(t.gy, n, a.gy)
+		mat.AddScaledSym(t.yy, t.yy, n, a.yy)
+		if err := it.Finite(a.gy, a.yy.Data); err != nil || lower {
+			return err
+		}
+		m.credit -= n
+		if err := o.CrossG(a.xy, p.x, p.y, g); err != nil {
+			return err
+		}
+		mat.AddScaled(t.xy, t.xy, n, a.xy)
+		if err := a.influence(now, m.curve.e); err != nil {
+			return err
+		}
+		mat.Axpy(t.q.Row(bin), n, a.r)
+		bin = (bin + 1) % bins
+		return it.Finite(a.xy.Data)
+	})
+}
+
+// doubt is the standard error of the change of h from z to p, in M⁻¹, by how groups of the part differ.
+func (m *newton) doubt(p *point) float64 {
+	q, mean, sum := p.part.q, m.curve.rem, 0.0
+	mat.AddScaled(q, q, -1, m.now.part.q)
+	clear(mean)
+	for b := range bins {
+		mat.Axpy(mean, 1./bins, q.Row(b))
+	}
+	for b := range bins {
+		mat.Axpy(q.Row(b), -1, mean)
+		e := m.curve.normInv(q.Row(b), p.unit)
+		sum += e * e
+	}
+	return math.Sqrt(sum*bins/(bins-1)) / float64(m.of)
+}
+
+// readLower asks all samples φ for g_y and g_yy at p, or those of the part, and solves the lower level there.
 func (m *newton) readLower(it *bilevel.Iteration, p *point) error {
+	if m.of > 0 && p != m.now {
+		return m.readPart(it, p, true)
+	}
 	p.clearLower(p.x, p.y)
 	p.n[1] = 0
 	o, a := it.Oracle(), &m.asker

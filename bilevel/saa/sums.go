@@ -8,13 +8,31 @@ import (
 	"stable/mat"
 )
 
-// sums holds the sums of all derivatives over all samples so far, each at the point where it was
-// last asked, and the scatter between groups of samples.
-type sums struct {
+// totals are sums of derivatives over samples.
+type totals struct {
 	n          [2]float64 // samples of f, of g
 	fx, fy, gy []float64
 	xy         *mat.Dense
 	yy         *mat.Sym
+	q          *mat.Dense // of a part: sums of the influences on h of every bins-th group
+}
+
+func newTotals(dx, dy int) totals {
+	y := func() []float64 { return make([]float64, dy) }
+	return totals{fx: make([]float64, dx), fy: y(), gy: y(), xy: mat.NewDense(dx, dy), yy: mat.NewSym(dy)}
+}
+
+// vectors are the sums, those over ξ first.
+func (t *totals) vectors() [5][]float64 {
+	return [...][]float64{t.fx, t.fy, t.gy, t.yy.Data, t.xy.Data}
+}
+
+// sums holds the sums of all derivatives over all samples so far, each at the point where it was
+// last asked, and the scatter between groups of samples.
+type sums struct {
+	totals
+	part totals    // of the first samples at (x, y)
+	xa   []float64 // where all samples were asked last
 
 	xr, yr []float64 // z_r, where all but the newest blocks were asked
 	w      []float64 // Σ g_yy(y_b − y_r) + g_xyᵀ(x_b − x_r)
@@ -28,7 +46,8 @@ type sums struct {
 	qq     [2]*mat.Dense
 	t      []float64  // Σ H⁻¹g_y
 	tt     float64    // Σ ‖H⁻¹g_y‖²
-	f2, c2 []float64  // Σ n²f_x² of groups, and of the squares of the rows of g_xy
+	f2, c2 []float64  // Σ n²f_x² of groups, and of the squares of the rows of g_xy, in units D
+	apart  []float64  // how far the rows of single samples are from equal, where all were asked last
 	bow    [2]float64 // Σ of vᵀg_yy v/vᵀD⁻²v and of its square; 0: v is not known
 }
 
@@ -36,17 +55,19 @@ func newSums(dx, dy int) *sums {
 	x := func() []float64 { return make([]float64, dx) }
 	y := func() []float64 { return make([]float64, dy) }
 	s := &sums{
-		fx: x(), fy: y(), gy: y(), xy: mat.NewDense(dx, dy), yy: mat.NewSym(dy), xr: x(), yr: y(), w: y(),
-		zx: x(), zy: y(), t: y(), f2: x(), c2: x(),
+		totals: newTotals(dx, dy), part: newTotals(dx, dy), xa: x(), xr: x(), yr: y(), w: y(),
+		zx: x(), zy: y(), t: y(), f2: x(), c2: x(), apart: x(),
 	}
 	for i := range s.q {
 		s.q[i], s.qq[i] = x(), mat.NewDense(dx, dx)
 	}
+	s.part.q = mat.NewDense(bins, dx)
 	return s
 }
 
 // begin empties the sums for a reading at (x, y).
 func (s *sums) begin(x, y []float64) {
+	copy(s.xa, x)
 	copy(s.xr, x)
 	copy(s.yr, y)
 	s.long, s.second, s.before = [2][3]float64{}, [2][3]float64{}, s.second
@@ -86,18 +107,44 @@ func (s *sums) clearLower(x, y []float64) {
 	s.yy.Zero()
 }
 
+// numbers are those of s that are vectors, but for its part.
+func (s *sums) numbers() [][]float64 {
+	v := s.vectors()
+	list := append(v[:], s.n[:], s.xa, s.xr, s.yr, s.w, s.zx, s.zy, s.groups[:], s.q[0], s.q[1], s.qq[0].Data,
+		s.qq[1].Data, s.t, s.f2, s.c2, s.apart, s.bow[:])
+	for k := range s.long {
+		list = append(list, s.long[k][:], s.second[k][:], s.before[k][:])
+	}
+	return list
+}
+
 // State visits the sums.
 func (s *sums) State(t *bilevel.State) {
-	t.Floats(s.n[:], s.fx, s.fy, s.gy, s.xr, s.yr, s.w, s.zx, s.zy, s.groups[:], s.q[0], s.q[1], s.t, s.f2, s.c2)
-	t.Dense(s.xy)
-	t.Sym(s.yy)
-	t.Dense(s.qq[0])
-	t.Dense(s.qq[1])
-	for k := range s.long {
-		t.Floats(s.long[k][:], s.second[k][:], s.before[k][:])
-	}
+	t.Floats(s.numbers()...)
 	t.Float(&s.tt)
-	t.Floats(s.bow[:])
+}
+
+// shift writes the sums that from, at (x0, y0), becomes at (x, y), where all samples do as the part does.
+func (s *sums) shift(from *sums, x0, y0, x, y []float64) {
+	to := s.numbers()
+	for i, v := range from.numbers() {
+		copy(to[i], v)
+	}
+	s.tt = from.tt
+	for i, v := range x {
+		s.xr[i] += v - x0[i]
+	}
+	for j, v := range y {
+		s.yr[j] += v - y0[j]
+	}
+	was, is := from.part.vectors(), s.part.vectors()
+	for i, v := range s.vectors() {
+		k := min(i/2, 1)
+		share := s.n[k] / s.part.n[k]
+		for j := range v {
+			v[j] += share * (is[i][j] - was[i][j])
+		}
+	}
 }
 
 // asker asks groups of samples, and adds what they say to sums.
@@ -106,7 +153,8 @@ type asker struct {
 	xy         *mat.Dense
 	yy         *mat.Sym
 	r, t, hv   []float64
-	stream     [2]bool // whose samples are weighed
+	d          []float64 // D
+	stream     [2]bool   // whose samples are weighed
 }
 
 func newAsker(dx, dy int) asker {
@@ -143,8 +191,19 @@ func (a *asker) askF(it *bilevel.Iteration, to *sums, p *point, x, y []float64, 
 	return nil
 }
 
-// askG adds a group of samples φ at (x, y). Its influence is −g_xy v − Jᵀg_yy v − E H⁻¹g_y with what
-// p knows.
+// influence writes that on h of the samples φ asked last, −g_xy v − Jᵀg_yy v − E H⁻¹g_y with what p knows.
+func (a *asker) influence(p *point, e *mat.Dense) error {
+	if err := p.solve(a.t, a.gy); err != nil {
+		return err
+	}
+	mat.MulVecSym(a.hv, a.yy, p.v)
+	for i := range a.r {
+		a.r[i] = -mat.Dot(a.xy.Row(i), p.v) - mat.Dot(p.jt.Row(i), a.hv) - mat.Dot(e.Row(i), a.t)
+	}
+	return nil
+}
+
+// askG adds a group of samples φ at (x, y).
 func (a *asker) askG(it *bilevel.Iteration, to *sums, p *point, e *mat.Dense, x, y []float64,
 	group []bilevel.Sample, n float64) error {
 	o := it.Oracle()
@@ -170,19 +229,17 @@ func (a *asker) askG(it *bilevel.Iteration, to *sums, p *point, e *mat.Dense, x,
 	mat.AddScaledSym(to.yy, to.yy, n, a.yy)
 	mat.AddScaled(to.xy, to.xy, n, a.xy)
 	for i := range to.c2 {
-		row := a.xy.Row(i)
-		to.c2[i] += n * n * mat.Dot(row, row)
+		to.c2[i] += n * n * square(a.xy.Row(i), a.d)
 	}
 	to.displace(a, x, y, n)
 	if p == nil || group == nil {
 		return nil
 	}
-	if err := p.solve(a.t, a.gy); err != nil {
+	if err := a.influence(p, e); err != nil {
 		return err
 	}
 	mat.Axpy(to.t, n, a.t)
 	to.tt += n * w * mat.Dot(a.t, a.t)
-	mat.MulVecSym(a.hv, a.yy, p.v)
 	vv := 0.0
 	for j, v := range p.v {
 		vv += v / p.d[j] * (v / p.d[j])
@@ -191,9 +248,6 @@ func (a *asker) askG(it *bilevel.Iteration, to *sums, p *point, e *mat.Dense, x,
 		bow := mat.Dot(p.v, a.hv) / vv
 		to.bow[0] += n * bow
 		to.bow[1] += n * w * bow * bow
-	}
-	for i := range a.r {
-		a.r[i] = -mat.Dot(a.xy.Row(i), p.v) - mat.Dot(p.jt.Row(i), a.hv) - mat.Dot(e.Row(i), a.t)
 	}
 	to.scatter(1, a.r, n, w)
 	return nil
@@ -279,11 +333,4 @@ func (s *sums) variance(k, i, j int) float64 {
 		return 0
 	}
 	return (s.qq[k].Row(i)[j] - s.q[k][i]*s.q[k][j]/s.n[k]) / (s.groups[k] - 1)
-}
-
-// known says whether the samples know that x_i has an effect: f_x or its row of g_xy differs from 0 by
-// more than chance. Groups that have seen nothing but one event, or rounding, do not.
-func (s *sums) known(i int) bool {
-	row := s.xy.Row(i)
-	return s.fx[i]*s.fx[i] > few*s.f2[i] || mat.Dot(row, row) > few*s.c2[i]
 }

