@@ -7,7 +7,7 @@ import (
 
 // factorUpper is factorLower transposed, with vectors along the rows (kernel.Upper).
 func factorUpper(f *kernel.Upper, a *mat.Sym, shift float64) (pivot int, value float64) {
-	loadUpper(f.U, f.Ld, a, shift)
+	loadUpper(f, a, shift)
 	u, ld, n := f.U, f.Ld, f.N
 	var d corner
 	for i := 0; i < n; i += 4 {
@@ -23,18 +23,12 @@ func factorUpper(f *kernel.Upper, a *mat.Sym, shift float64) (pivot int, value f
 	return n, 0
 }
 
-func loadUpper(u []float64, ld int, a *mat.Sym, shift float64) {
-	n := a.N
+func loadUpper(f *kernel.Upper, a *mat.Sym, shift float64) {
+	u, ld, n := f.U, f.Ld, f.N
 	i := 0
 	for ; i+3 < n; i += 4 {
 		r := a.Data[i*a.Stride:] // what stands right of the diagonal reaches nothing above that of U
-		r0, r1, r2, r3 := r[:i+4], r[a.Stride:][:i+4], r[2*a.Stride:][:i+4], r[3*a.Stride:][:i+4]
-		at := i
-		for j, v := range r0 {
-			d := u[at : at+4 : at+4]
-			d[0], d[1], d[2], d[3] = v, r1[j], r2[j], r3[j]
-			at += ld
-		}
+		f.Load(i, r[:i+4], r[a.Stride:][:i+4], r[2*a.Stride:][:i+4], r[3*a.Stride:][:i+4])
 		for k := i; k < i+4; k++ {
 			u[k*ld+k] -= shift
 		}

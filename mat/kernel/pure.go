@@ -19,6 +19,8 @@ func stripVector(*Strip)                                 {}
 func packRowsVector([]float64, []float64, int, int, int) {}
 func subtractVector(*Upper, int, int, int)               {}
 func divideVector(*Upper, int, *Elimination)             {}
+func transposeVector([]float64, int, []float64, []float64, []float64, []float64) {
+}
 
 func solveUpperVector([]float64, []float64, int)      {}
 func solveUpperTransVector([]float64, []float64, int) {}

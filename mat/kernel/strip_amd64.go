@@ -529,17 +529,17 @@ func tile3AVX512(t *tile) {
 		c30, c31, c32 = y0.MulAdd(x, c30), y1.MulAdd(x, c31), x.MulAdd(y2, c32)
 		x = archsimd.LoadFloat64x8Array((*[8]float64)(x4[96:104]))
 		y0 = archsimd.LoadFloat64x8Array((*[8]float64)(row[24:32]))
-		c00 = y0.MulAdd(x, c00)
+		c00 = x.MulAdd(y0, c00)
 		y1 = archsimd.LoadFloat64x8Array((*[8]float64)(row[1*PanelStep+24 : 1*PanelStep+32]))
-		c01 = y1.MulAdd(x, c01)
+		c01 = x.MulAdd(y1, c01)
 		y2 = archsimd.LoadFloat64x8Array((*[8]float64)(row[2*PanelStep+24 : 2*PanelStep+32]))
 		c02 = x.MulAdd(y2, c02)
 		x = archsimd.LoadFloat64x8Array((*[8]float64)(x4[104:112]))
-		c10, c11, c12 = y0.MulAdd(x, c10), y1.MulAdd(x, c11), x.MulAdd(y2, c12)
+		c10, c11, c12 = x.MulAdd(y0, c10), x.MulAdd(y1, c11), x.MulAdd(y2, c12)
 		x = archsimd.LoadFloat64x8Array((*[8]float64)(x4[112:120]))
-		c20, c21, c22 = y0.MulAdd(x, c20), y1.MulAdd(x, c21), x.MulAdd(y2, c22)
+		c20, c21, c22 = x.MulAdd(y0, c20), x.MulAdd(y1, c21), x.MulAdd(y2, c22)
 		x = archsimd.LoadFloat64x8Array((*[8]float64)(x4[120:128]))
-		c30, c31, c32 = y0.MulAdd(x, c30), y1.MulAdd(x, c31), x.MulAdd(y2, c32)
+		c30, c31, c32 = x.MulAdd(y0, c30), x.MulAdd(y1, c31), x.MulAdd(y2, c32)
 		a, b = a[128:], b[32:]
 	}
 	f, c, ld := archsimd.BroadcastFloat64x8(t.alpha), t.c, t.ldc

@@ -53,3 +53,6 @@ func (f *Upper) Subtract(i int) {
 
 // Divide divides the rows i to i+3, from column i on.
 func (f *Upper) Divide(i int, d *Elimination) { divideVector(f, i, d) }
+
+// Load sets columns i to i+3 of U's first rows to four rows of A, which end on its diagonal.
+func (f *Upper) Load(i int, r0, r1, r2, r3 []float64) { transposeVector(f.U[i:], f.Ld, r0, r1, r2, r3) }

@@ -14,3 +14,10 @@ func sum4Vector(d []float64, s0, s1, s2, s3 archsimd.Float64x2) {
 		s2.ConcatAddPairs(s3).StorePart(d[2:])
 	}
 }
+
+func transposeVector(u []float64, ld int, r0, r1, r2, r3 []float64) {
+	for j, v := range r0 {
+		d := (*[4]float64)(u[j*ld:])
+		d[0], d[1], d[2], d[3] = v, r1[j], r2[j], r3[j]
+	}
+}

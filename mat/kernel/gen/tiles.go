@@ -62,10 +62,7 @@ func (t tile) rows(name string) {
 	t.sums()
 	x, first, last := t.spread, fmt.Sprintf("x4 := (*[%d]float64)(a)", size), fmt.Sprintf("a = a[%d:]", size)
 	if t.vectors < 3 {
-		for i := range 4 {
-			t.put("at%d := archsimd.LoadUint64x8Array(&pick[%d])", i, i)
-		}
-		x = func(_, i int) string { return fmt.Sprintf("v.Permute(at%d)", i) }
+		x = func(_, i int) string { return fmt.Sprintf("v.Permute(archsimd.LoadUint64x8Array(&pick[%d]))", i) }
 		first, last = "", ""
 	}
 	t.put("for len(a) > 0 {\n%s", first)
@@ -103,14 +100,15 @@ func (t tile) end(put string) {
 }
 
 // step writes out one inner index. MulAdd overwrites its receiver on amd64: y is copied for the
-// next row; x, not used again, takes the last product.
+// next row; x, not used again, takes the last product. The compiler loads all of the last inner
+// index first: if y were copied there, it would put one of three on the stack.
 func (t tile) step(k int, x func(k, i int) string, y func(j int) string) {
 	for i := range 4 {
 		t.put("x = %s", x(k, i))
 		products := make([]string, t.vectors)
 		for j := range products {
 			products[j] = fmt.Sprintf("y%d.MulAdd(x, c%d%d)", j, i, j)
-			if j == t.vectors-1 {
+			if j == t.vectors-1 || t.vectors > 2 && k == unrolled-1 {
 				products[j] = fmt.Sprintf("x.MulAdd(y%d, c%d%d)", j, i, j)
 			}
 			if i == 0 { // one after the other: fewer wait in registers
