@@ -14,6 +14,9 @@ type Upper struct {
 	spread []float64
 }
 
+// narrow is the length up to which rows of 512 bits pick entries, in place of spreading them.
+const narrow = 16 * Panel
+
 // An Elimination divides a strip by its corner: row j += M_ij·row i, then row i *= S_i.
 type Elimination struct {
 	M01, M02, M03, M12, M13, M23 float64
@@ -46,8 +49,12 @@ func (f *Upper) panelAt(p, j int) int {
 
 // Subtract subtracts from rows i to i+3 what the rows above give.
 func (f *Upper) Subtract(i int) {
-	for p := 0; p < i; p += PanelRows {
-		subtractVector(f, p, min(PanelRows, i-p), i)
+	rows := PanelRows
+	if Lanes() == Panel && f.N-i <= narrow {
+		rows = i
+	}
+	for p := 0; p < i; p += rows {
+		subtractVector(f, p, min(rows, i-p), i)
 	}
 }
 

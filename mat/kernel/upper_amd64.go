@@ -93,10 +93,8 @@ func subtractAVX512(f *Upper, p, k, i int) {
 func subtractRowsAVX512(f *Upper, p, k, i int) {
 	u, ld := f.U, f.Ld
 	a := u[p*ld+i : (p+k)*ld+i]
-	s := f.spread[:4*8*k]
-	wide := f.N-i > 6*8
-	if wide {
-		for x, d := a, s; len(x) > 0; x = x[ld:] {
+	if f.N-i > narrow {
+		for x, d := a, f.spread; len(x) > 0; x = x[ld:] {
 			y, e := (*[4]float64)(x), (*[4 * 8]float64)(d)
 			archsimd.BroadcastFloat64x8(y[0]).StoreArray((*[8]float64)(e[0*8 : (0+1)*8]))
 			archsimd.BroadcastFloat64x8(y[1]).StoreArray((*[8]float64)(e[1*8 : (1+1)*8]))
@@ -107,12 +105,12 @@ func subtractRowsAVX512(f *Upper, p, k, i int) {
 	}
 	for j := i / 8 * 8; j < f.N; {
 		b, c, n := u[p*ld+j:], u[i*ld+j:], panels(f.N, j)
-		if !wide {
+		if f.N-i <= narrow {
 			n = min(n, 2)
 		}
 		switch n {
 		case 3:
-			subtract3AVX512(c, s, b, ld)
+			subtract3AVX512(c, f.spread[:4*8*k], b, ld)
 		case 2:
 			subtract2AVX512(c, a, b, ld)
 		default:

@@ -39,10 +39,8 @@ func subtractPanelsVector(f *Upper, p, k, i int) {
 func subtractRowsVector(f *Upper, p, k, i int) {
 	u, ld := f.U, f.Ld
 	a := u[p*ld+i : (p+k)*ld+i]
-	s := f.spread[:4*lanes*k]
-	wide := f.N-i > 6*lanes
-	if wide {
-		for x, d := a, s; len(x) > 0; x = x[ld:] {
+	if f.N-i > narrow {
+		for x, d := a, f.spread; len(x) > 0; x = x[ld:] {
 			y, e := (*[4]float64)(x), (*[4 * lanes]float64)(d)
 			simd.BroadcastFloat64s(y[Q]).Store(e[Q*lanes : (Q+1)*lanes]) //gen:times 4
 			d = d[4*lanes:]
@@ -50,12 +48,12 @@ func subtractRowsVector(f *Upper, p, k, i int) {
 	}
 	for j := i / lanes * lanes; j < f.N; {
 		b, c, n := u[p*ld+j:], u[i*ld+j:], panels(f.N, j)
-		if !wide {
+		if f.N-i <= narrow {
 			n = min(n, 2)
 		}
 		switch n {
 		case 3:
-			subtract3Vector(c, s, b, ld)
+			subtract3Vector(c, f.spread[:4*lanes*k], b, ld)
 		case 2:
 			subtract2Vector(c, a, b, ld)
 		default:
