@@ -70,14 +70,9 @@ func subVector(c []float64, s simd.Float64s) { simd.LoadFloat64s(c).Sub(s).Store
 
 // divideVector eliminates, scales, and copies to panels where there are any.
 func divideVector(f *Upper, i int, d *Elimination) {
-	e := (*[10 * lanes]float64)(f.spread)
-	simd.BroadcastFloat64s(d.M01).Store(e[:lanes])
-	simd.BroadcastFloat64s(d.M02).Store(e[lanes : 2*lanes])
-	simd.BroadcastFloat64s(d.M03).Store(e[2*lanes : 3*lanes])
-	simd.BroadcastFloat64s(d.M12).Store(e[3*lanes : 4*lanes])
-	simd.BroadcastFloat64s(d.M13).Store(e[4*lanes : 5*lanes])
-	simd.BroadcastFloat64s(d.M23).Store(e[5*lanes : 6*lanes])
-	simd.BroadcastFloat64s(d.SQ).Store(e[(6+Q)*lanes : (7+Q)*lanes]) //gen:times 4
+	m01, m02, m03 := simd.BroadcastFloat64s(d.M01), simd.BroadcastFloat64s(d.M02), simd.BroadcastFloat64s(d.M03)
+	m12, m13, m23 := simd.BroadcastFloat64s(d.M12), simd.BroadcastFloat64s(d.M13), simd.BroadcastFloat64s(d.M23)
+	sQ := simd.BroadcastFloat64s(d.SQ) //gen:times 4
 	ld, j := f.Ld, i/Panel*Panel
 	u0, u1, u2, u3 := f.U[i*ld:][:ld], f.U[(i+1)*ld:][:ld], f.U[(i+2)*ld:][:ld], f.U[(i+3)*ld:][:ld]
 	to := f.panels[f.panelAt(i, j):] //gen:128,256
@@ -86,15 +81,15 @@ func divideVector(f *Upper, i int, d *Elimination) {
 		x := (*[4 * Panel]float64)(to) //gen:128,256
 		for v := 0; v < Panel; v += lanes {
 			c0, c1, c2, c3 := simd.LoadFloat64s(r0[v:v+lanes]), simd.LoadFloat64s(r1[v:v+lanes]), simd.LoadFloat64s(r2[v:v+lanes]), simd.LoadFloat64s(r3[v:v+lanes])
-			c1 = simd.LoadFloat64s(e[:lanes]).MulAdd(c0, c1)
-			c2 = simd.LoadFloat64s(e[lanes:2*lanes]).MulAdd(c0, c2)
-			c3 = simd.LoadFloat64s(e[2*lanes:3*lanes]).MulAdd(c0, c3)
-			c2 = simd.LoadFloat64s(e[3*lanes:4*lanes]).MulAdd(c1, c2)
-			c3 = simd.LoadFloat64s(e[4*lanes:5*lanes]).MulAdd(c1, c3)
-			c3 = simd.LoadFloat64s(e[5*lanes:6*lanes]).MulAdd(c2, c3)
-			cQ = cQ.Mul(simd.LoadFloat64s(e[(6+Q)*lanes : (7+Q)*lanes])) //gen:times 4
-			cQ.Store(rQ[v : v+lanes])                                    //gen:times 4
-			cQ.Store(x[Q*Panel+v : Q*Panel+v+lanes])                     //gen:times 4 //gen:128,256
+			c1 = m01.MulAdd(c0, c1)
+			c2 = m02.MulAdd(c0, c2)
+			c3 = m03.MulAdd(c0, c3)
+			c2 = m12.MulAdd(c1, c2)
+			c3 = m13.MulAdd(c1, c3)
+			c3 = m23.MulAdd(c2, c3)
+			cQ = cQ.Mul(sQ)                          //gen:times 4
+			cQ.Store(rQ[v : v+lanes])                //gen:times 4
+			cQ.Store(x[Q*Panel+v : Q*Panel+v+lanes]) //gen:times 4 //gen:128,256
 		}
 		to = to[PanelStep:] //gen:128,256
 	}
