@@ -8,10 +8,10 @@ import (
 	"stable/mat"
 )
 
-const condExact = 32 // up to this order both matrices are formed
+const condExact = 16 // up to this order both matrices are formed
 
-// Cond returns κ₁ = ‖A‖₁·‖A⁻¹‖₁ ≥ 1, 1 for order 0; beyond order 32, an estimate from below (see the
-// package comment). It panics without a factor. It does not allocate. About n³ flops up to order 32,
+// Cond returns κ₁ = ‖A‖₁·‖A⁻¹‖₁ ≥ 1, 1 for order 0; beyond order 16, an estimate from below (see the
+// package comment). It panics without a factor. It does not allocate. About n³ flops up to order 16,
 // 17n² above. (Higham, Accuracy and Stability, section 15.3, with the two best vertices of each
 // gradient; LAPACK dpocon.)
 func (c *Cholesky) Cond() float64 {
