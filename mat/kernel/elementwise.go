@@ -83,12 +83,8 @@ func SumSquares(s Shape, a []float64, lda int) float64 {
 	if Vector() && (s.Rows > 1 || s.Cols >= vectorNorm) {
 		return sumSquaresVector(s, a, lda)
 	}
-	t, i := 0.0, 0
-	for ; i+1 < s.Rows; i += 2 {
-		u, v := sumSquaresTwo(a[i*lda:][:s.width(i)], a[(i+1)*lda:][:s.width(i+1)])
-		t = t + u + v
-	}
-	if i < s.Rows {
+	t := 0.0
+	for i := range s.Rows {
 		t += sumSquaresRow(a[i*lda:][:s.width(i)])
 	}
 	return t
@@ -108,41 +104,6 @@ func sumSquaresRow(x []float64) float64 {
 		s0 += v * v
 	}
 	return (s0 + s1) + (s2 + s3)
-}
-
-// sumSquaresTwo is sumSquaresRow for two rows at once, bit for bit; y is at least as long as x.
-//
-//go:noinline
-func sumSquaresTwo(x, y []float64) (s, t float64) {
-	var s0, s1, s2, s3, t0, t1, t2, t3 float64
-	both := y[:len(x)]
-	i := 3
-	for ; i < len(x); i += 4 {
-		v0, v1, v2, v3 := x[i-3], x[i-2], x[i-1], x[i]
-		s0 += v0 * v0
-		s1 += v1 * v1
-		s2 += v2 * v2
-		s3 += v3 * v3
-		v0, v1, v2, v3 = both[i-3], both[i-2], both[i-1], both[i]
-		t0 += v0 * v0
-		t1 += v1 * v1
-		t2 += v2 * v2
-		t3 += v3 * v3
-	}
-	for _, v := range x[i-3:] {
-		s0 += v * v
-	}
-	for ; i < len(y); i += 4 {
-		v0, v1, v2, v3 := y[i-3], y[i-2], y[i-1], y[i]
-		t0 += v0 * v0
-		t1 += v1 * v1
-		t2 += v2 * v2
-		t3 += v3 * v3
-	}
-	for _, v := range y[i-3:] {
-		t0 += v * v
-	}
-	return (s0 + s1) + (s2 + s3), (t0 + t1) + (t2 + t3)
 }
 
 // SumSquaresSub returns Σ (a_ij − b_ij)², each with its stride.
