@@ -144,7 +144,7 @@ func Tune(ctx context.Context, args []string, out kit.Terminal) error {
 	}
 	fs.Visit(func(f *flag.Flag) {
 		if o.apply != "" && !slices.Contains([]string{"apply", "label", "id", "impute", "out", "unlabelled"}, f.Name) {
-			err = fmt.Errorf("%w: -%s says how a model is trained, and that of -apply is", kit.ErrUsage, f.Name)
+			err = fmt.Errorf("%w: -%s says how a model is trained, and -apply takes one that is", kit.ErrUsage, f.Name)
 		}
 	})
 	if err != nil {
