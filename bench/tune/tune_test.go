@@ -193,8 +193,7 @@ func TestTuneOddColumns(t *testing.T) {
 	assert.Equal(t, feature{Index: 2, Name: "same", Centre: 4, Factor: 1, Weight: m.Features[1].Weight}, m.Features[1])
 }
 
-// What has no entry outside of the test is left out of the search, and of the model unless it has a
-// name: indices may be far apart.
+// What has no entry outside of the test is left out of the search, and of the model unless named.
 func TestTuneEmptyColumns(t *testing.T) {
 	far := strings.Repeat("1 3:1 900000:7\n-1 3:-1 900000:5\n1 3:2 900000:7\n-1 3:0.5 900000:4\n", 4)
 	near := strings.NewReplacer(" 3:", " 1:", " 900000:", " 2:").Replace(far)
