@@ -86,58 +86,6 @@ func (c *curvature) drop(jt *mat.Dense, d []float64) {
 	}
 }
 
-// ask writes f_x, f_y, g_yy v and g_xy v, means over the samples, at (x, y).
-func (m *newton) ask(it *bilevel.Iteration, fx, fy, hv, xv, x, y []float64, most int) error {
-	o, v := it.Oracle(), m.now.v
-	clear(fx)
-	clear(fy)
-	clear(hv)
-	clear(xv)
-	n := 0.0
-	err := m.sides[0].each(most, func(group []bilevel.Sample, k float64) error {
-		n += k
-		if err := o.GradF(m.asker.fx, m.asker.fy, x, y, group); err != nil {
-			return err
-		}
-		if err := it.Finite(m.asker.fx, m.asker.fy); err != nil {
-			return err
-		}
-		mat.Axpy(fx, k, m.asker.fx)
-		mat.Axpy(fy, k, m.asker.fy)
-		return nil
-	})
-	if err != nil {
-		return err
-	}
-	divide(n, fx, fy)
-	n = 0
-	err = m.sides[1].each(most, func(group []bilevel.Sample, k float64) error {
-		n += k
-		if err := o.HessVecG(m.asker.t, x, y, v, group); err != nil {
-			return err
-		}
-		if err := o.CrossVecG(m.asker.r, x, y, v, group); err != nil {
-			return err
-		}
-		mat.Axpy(hv, k, m.asker.t)
-		mat.Axpy(xv, k, m.asker.r)
-		return nil
-	})
-	divide(n, hv, xv)
-	if err != nil {
-		return err
-	}
-	return it.Finite(fx, fy, hv, xv)
-}
-
-func divide(n float64, vectors ...[]float64) {
-	for _, v := range vectors {
-		for i := range v {
-			v[i] /= n
-		}
-	}
-}
-
 // learn asks for the rows of B and E that are missing among the free entries, by differences over
 // most samples.
 func (m *newton) learn(it *bilevel.Iteration, most int) (asked bool, err error) {
@@ -204,6 +152,58 @@ func (m *newton) learn(it *bilevel.Iteration, most int) (asked bool, err error) 
 	return true, nil
 }
 
+// ask writes f_x, f_y, g_yy v and g_xy v, means over the samples, at (x, y).
+func (m *newton) ask(it *bilevel.Iteration, fx, fy, hv, xv, x, y []float64, most int) error {
+	o, v := it.Oracle(), m.now.v
+	clear(fx)
+	clear(fy)
+	clear(hv)
+	clear(xv)
+	n := 0.0
+	err := m.sides[0].each(most, func(group []bilevel.Sample, k float64) error {
+		n += k
+		if err := o.GradF(m.asker.fx, m.asker.fy, x, y, group); err != nil {
+			return err
+		}
+		if err := it.Finite(m.asker.fx, m.asker.fy); err != nil {
+			return err
+		}
+		mat.Axpy(fx, k, m.asker.fx)
+		mat.Axpy(fy, k, m.asker.fy)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	divide(n, fx, fy)
+	n = 0
+	err = m.sides[1].each(most, func(group []bilevel.Sample, k float64) error {
+		n += k
+		if err := o.HessVecG(m.asker.t, x, y, v, group); err != nil {
+			return err
+		}
+		if err := o.CrossVecG(m.asker.r, x, y, v, group); err != nil {
+			return err
+		}
+		mat.Axpy(hv, k, m.asker.t)
+		mat.Axpy(xv, k, m.asker.r)
+		return nil
+	})
+	divide(n, hv, xv)
+	if err != nil {
+		return err
+	}
+	return it.Finite(fx, fy, hv, xv)
+}
+
+func divide(n float64, vectors ...[]float64) {
+	for _, v := range vectors {
+		for i := range v {
+			v[i] /= n
+		}
+	}
+}
+
 // secant makes B foresee that h changes by r more along s than it did: the least symmetric change
 // in units ℓ (Powell 1970).
 func (c *curvature) secant(s, r, unit []float64) {
@@ -266,12 +266,6 @@ func (c *curvature) metric(unit []float64) error {
 	return nil
 }
 
-// factor factors |B| of the free entries.
-func (c *curvature) factor() bool {
-	sub := c.sub.View(0, len(c.free))
-	return c.chol.Factor(&sub) == nil
-}
-
 // normInv is the norm of v in M⁻¹ over the free entries.
 func (c *curvature) normInv(v, unit []float64) float64 {
 	n := len(c.free)
@@ -288,6 +282,12 @@ func (c *curvature) normInv(v, unit []float64) float64 {
 		sum += v[i] * unit[i] * col[a]
 	}
 	return math.Sqrt(max(0, sum) / c.scale)
+}
+
+// factor factors |B| of the free entries.
+func (c *curvature) factor() bool {
+	sub := c.sub.View(0, len(c.free))
+	return c.chol.Factor(&sub) == nil
 }
 
 // State visits what is known.

@@ -19,19 +19,6 @@ type face struct {
 	top     float64 // the largest ‖∇‖² of the model at 0, on the free face
 }
 
-// mul writes q = ∇²F p, both in units ℓ.
-func (m *wide) mul(q, p []float64) error {
-	m.left--
-	for i, v := range p {
-		q[i] = v * m.unit[i]
-	}
-	err := m.f.HessVec(q, q)
-	for i, u := range m.unit {
-		q[i] *= u
-	}
-	return err
-}
-
 // find writes the step s, and returns the value of its model hᵀs + ½sᵀ∇²Fs.
 func (m *wide) find() (value float64, err error) {
 	for i, x := range m.x {
@@ -117,20 +104,6 @@ func (m *wide) conjugate(rr, most float64) error {
 	return nil
 }
 
-// reach is how far s + d may go along p to the first bound.
-func (m *wide) reach(p []float64) float64 {
-	t := math.Inf(1)
-	for i, v := range p {
-		switch at := m.s[i] + m.d[i]; {
-		case v > 0:
-			t = min(t, max(0, m.hi[i]-at)/v)
-		case v < 0:
-			t = min(t, min(0, m.lo[i]-at)/v)
-		}
-	}
-	return t
-}
-
 // project moves s along d, cut at the bounds, as far as the model falls. more says that a bound cut it.
 func (m *wide) project() (more bool, err error) {
 	for t := 1.0; t > 0.1; t /= 2 {
@@ -175,4 +148,31 @@ func (m *wide) project() (more bool, err error) {
 	mat.Axpy(m.s, t, m.p)
 	mat.Axpy(m.bs, t, m.q)
 	return t > 0, nil
+}
+
+// mul writes q = ∇²F p, both in units ℓ.
+func (m *wide) mul(q, p []float64) error {
+	m.left--
+	for i, v := range p {
+		q[i] = v * m.unit[i]
+	}
+	err := m.f.HessVec(q, q)
+	for i, u := range m.unit {
+		q[i] *= u
+	}
+	return err
+}
+
+// reach is how far s + d may go along p to the first bound.
+func (m *wide) reach(p []float64) float64 {
+	t := math.Inf(1)
+	for i, v := range p {
+		switch at := m.s[i] + m.d[i]; {
+		case v > 0:
+			t = min(t, max(0, m.hi[i]-at)/v)
+		case v < 0:
+			t = min(t, min(0, m.lo[i]-at)/v)
+		}
+	}
+	return t
 }

@@ -30,43 +30,6 @@ func (m *newton) block(it *bilevel.Iteration) error {
 	return nil
 }
 
-// begin lets y settle at the start.
-func (m *newton) begin(it *bilevel.Iteration) error {
-	m.credit = early * m.Calls * float64(len(m.now.x)+len(m.now.y))
-	if m.now.n[0] == 0 || m.now.n[1] == 0 { // exact, and not asked yet
-		if err := m.read(it, m.now, nil); err != nil {
-			return err
-		}
-	} else if err := m.lower(it, m.now); err != nil {
-		return err
-	}
-	m.started = true
-	if !m.now.convex {
-		return nil
-	}
-	if err := m.settle(it, m.now, nil, 0); err != nil {
-		return err
-	}
-	return m.read(it, m.now, nil) // with D
-}
-
-// mayMove lists the entries that no bound holds.
-func (m *newton) mayMove() {
-	c, p := m.curve, m.now
-	c.free = c.free[:0]
-	for i, x := range p.x {
-		lo, hi := m.step.bounds(i)
-		c.span[i] = max(c.span[i], math.Abs(x))
-		c.known[i] = c.known[i] || m.sides[1].whole() || p.known(i)
-		// an effect on y that is rounding at all x_i so far tells nothing of an x_i without bounds
-		lost := math.IsInf(m.step.width(i), 1) && math.IsInf(lo, -1) && c.span[i] > 0 && c.span[i] < tiny*p.unit[i]
-		lost = lost || math.Abs(x)+0x1p-20*p.unit[i] == math.Abs(x) // differences would be rounding
-		if held := x <= lo && p.h[i] >= 0 || x >= hi && p.h[i] <= 0; (p.size[i] > 0 || m.whole()) && c.known[i] && !lost && !held {
-			c.free = append(c.free, i)
-		}
-	}
-}
-
 // move does one step of x and y. more says that another one is worth while before the next block.
 func (m *newton) move(it *bilevel.Iteration) (more bool, err error) {
 	p, c := m.now, m.curve
@@ -152,6 +115,23 @@ func (m *newton) move(it *bilevel.Iteration) (more bool, err error) {
 	return !good || -m.step.pred > solved*stat, nil
 }
 
+// mayMove lists the entries that no bound holds.
+func (m *newton) mayMove() {
+	c, p := m.curve, m.now
+	c.free = c.free[:0]
+	for i, x := range p.x {
+		lo, hi := m.step.bounds(i)
+		c.span[i] = max(c.span[i], math.Abs(x))
+		c.known[i] = c.known[i] || m.sides[1].whole() || p.known(i)
+		// an effect on y that is rounding at all x_i so far tells nothing of an x_i without bounds
+		lost := math.IsInf(m.step.width(i), 1) && math.IsInf(lo, -1) && c.span[i] > 0 && c.span[i] < tiny*p.unit[i]
+		lost = lost || math.Abs(x)+0x1p-20*p.unit[i] == math.Abs(x) // differences would be rounding
+		if held := x <= lo && p.h[i] >= 0 || x >= hi && p.h[i] <= 0; (p.size[i] > 0 || m.whole()) && c.known[i] && !lost && !held {
+			c.free = append(c.free, i)
+		}
+	}
+}
+
 // unread is how far x may go from the last reading of all samples until the remainder of the model
 // is a share of the standard error of h. It grows with the length or with its square, whichever is
 // less.
@@ -182,21 +162,6 @@ func (m *newton) share(stat float64) int {
 		return 0
 	}
 	return int(of)
-}
-
-// moved notes for Run.Tol the sizes of a step from p, as one along h and along ĝ.
-func (m *newton) moved(p *point) {
-	if h := mat.Norm(p.h); h > 0 {
-		m.sizes[0] += mat.Norm(m.step.s) / h
-	}
-	if g := mat.Norm(p.g); g > 0 {
-		m.sizes[1] += mat.Norm(p.u) / g
-	} else if h := mat.NormFrobSym(p.yy); h > 0 { // y moves with x alone
-		m.sizes[1] += p.n[1] / h
-	}
-	for k, size := range m.sizes {
-		m.sizes[k] = min(size, math.MaxFloat64) // far down a flat
-	}
 }
 
 // arrived says that no free entry has a gradient above rounding, and y none.
@@ -386,6 +351,34 @@ func (m *newton) try(it *bilevel.Iteration, stat float64) (good bool, err error)
 	return true, nil
 }
 
+// begin lets y settle at the start.
+func (m *newton) begin(it *bilevel.Iteration) error {
+	m.credit = early * m.Calls * float64(len(m.now.x)+len(m.now.y))
+	if m.now.n[0] == 0 || m.now.n[1] == 0 { // exact, and not asked yet
+		if err := m.read(it, m.now, nil); err != nil {
+			return err
+		}
+	} else if err := m.lower(it, m.now); err != nil {
+		return err
+	}
+	m.started = true
+	if !m.now.convex {
+		return nil
+	}
+	if err := m.settle(it, m.now, nil, 0); err != nil {
+		return err
+	}
+	return m.read(it, m.now, nil) // with D
+}
+
+// retreat is back where z, which was not read, is beyond. Else it returns err.
+func (m *newton) retreat(it *bilevel.Iteration, err error) error {
+	if !m.beyond(err) || !m.started || !m.now.carried() {
+		return err
+	}
+	return m.back(it)
+}
+
 // beyond says that err is of a point where the oracles have no value, or theirs are too large to work with.
 func (m *newton) beyond(err error) bool {
 	if !errors.Is(err, bilevel.ErrDiverged) {
@@ -398,14 +391,6 @@ func (m *newton) beyond(err error) bool {
 		}
 	}
 	return true
-}
-
-// retreat is back where z, which was not read, is beyond. Else it returns err.
-func (m *newton) retreat(it *bilevel.Iteration, err error) error {
-	if !m.beyond(err) || !m.started || !m.now.carried() {
-		return err
-	}
-	return m.back(it)
 }
 
 // back goes back to where all samples were read last, and reads them again.
@@ -422,6 +407,21 @@ func (m *newton) back(it *bilevel.Iteration) error {
 	}
 	m.far, m.radius = 0, m.radius/4 // the next step is read
 	return m.read(it, p, p)
+}
+
+// moved notes for Run.Tol the sizes of a step from p, as one along h and along ĝ.
+func (m *newton) moved(p *point) {
+	if h := mat.Norm(p.h); h > 0 {
+		m.sizes[0] += mat.Norm(m.step.s) / h
+	}
+	if g := mat.Norm(p.g); g > 0 {
+		m.sizes[1] += mat.Norm(p.u) / g
+	} else if h := mat.NormFrobSym(p.yy); h > 0 { // y moves with x alone
+		m.sizes[1] += p.n[1] / h
+	}
+	for k, size := range m.sizes {
+		m.sizes[k] = min(size, math.MaxFloat64) // far down a flat
+	}
 }
 
 // trust sets Δ after a step of length τ whose fall was ρ times the one foreseen.

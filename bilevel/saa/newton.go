@@ -119,9 +119,6 @@ func (m Newton) start(it *bilevel.Iteration, wide bool) (bilevel.Stepper, error)
 	return r, nil
 }
 
-// whole says that all terms are known, so that a step takes a pass.
-func (m *newton) whole() bool { return m.sides[0].whole() && m.sides[1].whole() }
-
 // lockstep says that both kinds of samples come in alike, so that the sums can be carried.
 func (m *newton) lockstep() bool {
 	return !m.sides[0].whole() && !m.sides[1].whole() && m.sides[0].n == m.sides[1].n
@@ -167,6 +164,9 @@ func (m *newton) Step(it *bilevel.Iteration) error {
 	}
 	return it.UseSteps(m.sizes[0], m.sizes[1], 0)
 }
+
+// whole says that all terms are known, so that a step takes a pass.
+func (m *newton) whole() bool { return m.sides[0].whole() && m.sides[1].whole() }
 
 // take draws the samples of a step, and asks them in groups. ready says that they complete a block,
 // or a pass.

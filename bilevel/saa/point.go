@@ -79,18 +79,6 @@ func (p *point) noiseH(left float64) float64 {
 	return noise
 }
 
-// sameBow brings bow to the present v and H, where it was made with far others: the scatter keeps its
-// share of the mean.
-func (p *point) sameBow() {
-	norm, scaled, n := p.normH(p.v), mat.Norm(p.dyy), p.n[1] // dyy is D⁻¹v
-	was, is := p.bow[0]/n, norm/scaled*(norm/scaled)
-	if !(is > 4*was || is < was/4) {
-		return
-	}
-	p.bow[1] *= is / was * (is / was)
-	p.bow[0] = is * n
-}
-
 // scale writes D and D·H·D.
 func (p *point) scale(n float64) {
 	for j := range p.d {
@@ -115,18 +103,6 @@ func (p *point) finest() float64 {
 		least = min(least, d*d)
 	}
 	return least
-}
-
-// solve writes H⁻¹b; dst may be b.
-func (p *point) solve(dst, b []float64) error {
-	for j, v := range b {
-		dst[j] = p.d[j] * v
-	}
-	err := p.inv.SolveVec(dst, dst)
-	for j := range dst {
-		dst[j] *= p.d[j]
-	}
-	return err
 }
 
 // upper solves the upper level's: v, J, and h at (x, y + u), with the curvature c.
@@ -169,6 +145,30 @@ func (p *point) upper(c *curvature) error {
 		}
 	}
 	return nil
+}
+
+// sameBow brings bow to the present v and H, where it was made with far others: the scatter keeps its
+// share of the mean.
+func (p *point) sameBow() {
+	norm, scaled, n := p.normH(p.v), mat.Norm(p.dyy), p.n[1] // dyy is D⁻¹v
+	was, is := p.bow[0]/n, norm/scaled*(norm/scaled)
+	if !(is > 4*was || is < was/4) {
+		return
+	}
+	p.bow[1] *= is / was * (is / was)
+	p.bow[0] = is * n
+}
+
+// solve writes H⁻¹b; dst may be b.
+func (p *point) solve(dst, b []float64) error {
+	for j, v := range b {
+		dst[j] = p.d[j] * v
+	}
+	err := p.inv.SolveVec(dst, dst)
+	for j := range dst {
+		dst[j] *= p.d[j]
+	}
+	return err
 }
 
 // lengths writes ℓ. Where x_i has no bounds, what it does to y* counts as a sixteenth of the most that

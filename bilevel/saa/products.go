@@ -64,42 +64,8 @@ func (m *newton) newWide(it *bilevel.Iteration) (bilevel.Stepper, error) {
 	return w, nil
 }
 
-// samples is the problem whose exact means are those of all samples so far.
-type samples struct {
-	w   *wide
-	it  *bilevel.Iteration
-	sum []float64
-	err error // the first
-}
+func (p *samples) Dims() (dx, dy int) { return p.it.Dims() }
 
-// mean calls ask with groups of all samples of side k, and writes the means of what it wrote to a and b.
-func (p *samples) mean(k int, a, b []float64, ask func(group []bilevel.Sample) error) error {
-	s, sum := &p.w.sides[k], p.sum[:len(a)+len(b)]
-	clear(sum)
-	total := 0.0
-	err := s.each(math.MaxInt, func(group []bilevel.Sample, n float64) error {
-		if err := errors.Join(p.it.Context().Err(), ask(group)); err != nil {
-			return err
-		}
-		total += n
-		mat.Axpy(sum[:len(a)], n, a)
-		mat.Axpy(sum[len(a):], n, b)
-		return p.it.Finite(a, b)
-	})
-	p.w.credit -= float64(s.n)
-	for i := range a {
-		a[i] = sum[i] / total
-	}
-	for i := range b {
-		b[i] = sum[len(a)+i] / total
-	}
-	if p.err == nil && !errors.Is(err, bilevel.ErrDomain) {
-		p.err = err
-	}
-	return err
-}
-
-func (p *samples) Dims() (dx, dy int)             { return p.it.Dims() }
 func (p *samples) Streams() (upper, lower uint64) { return 0, 0 }
 
 func (p *samples) GradF(fx, fy, x, y []float64, _ []bilevel.Sample) error {
@@ -114,12 +80,6 @@ func (p *samples) HessG(yy *mat.Sym, x, y []float64, _ []bilevel.Sample) error {
 	err := p.mean(1, yy.Data, nil, func(g []bilevel.Sample) error { return p.it.Oracle().HessG(yy, x, y, g) })
 	mat.CopySym(p.w.yy, yy)
 	return err
-}
-
-// CrossG copies what lengths has asked: f wants it at z alone.
-func (p *samples) CrossG(xy *mat.Dense, _, _ []float64, _ []bilevel.Sample) error {
-	mat.Copy(xy, p.w.xy)
-	return nil
 }
 
 func (p *samples) HessVecG(dst, x, y, v []float64, _ []bilevel.Sample) error {
@@ -175,53 +135,6 @@ func (m *wide) Step(it *bilevel.Iteration) error {
 	return it.UseSteps(m.sizes[0], m.sizes[1], 0)
 }
 
-// gradient settles y and writes h at x.
-func (m *wide) gradient(h, x, y []float64) error {
-	tol := 1e-8
-	if m.whole() {
-		tol = 0
-	}
-	m.all.err = nil
-	err := m.f.Solve(y, x, tol)
-	if m.all.err != nil { // Solve takes it for a step that is too long
-		return m.all.err
-	}
-	if err == nil {
-		_, err = m.f.Gradient(h, x, y)
-	}
-	return err
-}
-
-// none says that err means that there is no y*(x), or no number.
-func none(err error) bool {
-	return errors.Is(err, implicit.ErrNoSolution) || errors.Is(err, bilevel.ErrDiverged)
-}
-
-// lengths writes ℓ at z, and the factor of g_yy.
-func (m *wide) lengths(it *bilevel.Iteration) error {
-	err := m.all.mean(1, m.xy.Data, nil, func(g []bilevel.Sample) error { return it.Oracle().CrossG(m.xy, m.x, m.y, g) })
-	if err == nil {
-		err = m.chol.Factor(m.yy)
-	}
-	if err != nil {
-		return err
-	}
-	mat.MulVecSym(m.ty, m.yy, m.y)
-	m.norm = max(m.norm, math.Sqrt(max(0, mat.Dot(m.ty, m.y))))
-	for i := range m.unit {
-		lo, hi := m.box.Bounds(i)
-		m.chol.SolveVec(m.ty, m.xy.Row(i))
-		m.unit[i] = hi - lo
-		if d := math.Sqrt(max(0, mat.Dot(m.ty, m.xy.Row(i)))); d > 0 {
-			m.unit[i] = min(m.unit[i], m.norm/d)
-		}
-		if !(m.unit[i] > 0) || math.IsInf(m.unit[i], 1) {
-			m.unit[i] = 1
-		}
-	}
-	return nil
-}
-
 // move does one step of x and y. more says that another one is worth while before the next block.
 func (m *wide) move(it *bilevel.Iteration) (more bool, err error) {
 	if !m.known {
@@ -258,6 +171,72 @@ func (m *wide) move(it *bilevel.Iteration) (more bool, err error) {
 	good, err := m.try(value)
 	m.told.gradient = m.slope(m.h, nil)
 	return !good || m.whole() || m.slope(m.h, m.unit) > settled*m.noise, err
+}
+
+// lengths writes ℓ at z, and the factor of g_yy.
+func (m *wide) lengths(it *bilevel.Iteration) error {
+	err := m.all.mean(1, m.xy.Data, nil, func(g []bilevel.Sample) error { return it.Oracle().CrossG(m.xy, m.x, m.y, g) })
+	if err == nil {
+		err = m.chol.Factor(m.yy)
+	}
+	if err != nil {
+		return err
+	}
+	mat.MulVecSym(m.ty, m.yy, m.y)
+	m.norm = max(m.norm, math.Sqrt(max(0, mat.Dot(m.ty, m.y))))
+	for i := range m.unit {
+		lo, hi := m.box.Bounds(i)
+		m.chol.SolveVec(m.ty, m.xy.Row(i))
+		m.unit[i] = hi - lo
+		if d := math.Sqrt(max(0, mat.Dot(m.ty, m.xy.Row(i)))); d > 0 {
+			m.unit[i] = min(m.unit[i], m.norm/d)
+		}
+		if !(m.unit[i] > 0) || math.IsInf(m.unit[i], 1) {
+			m.unit[i] = 1
+		}
+	}
+	return nil
+}
+
+// samples is the problem whose exact means are those of all samples so far.
+type samples struct {
+	w   *wide
+	it  *bilevel.Iteration
+	sum []float64
+	err error // the first
+}
+
+// mean calls ask with groups of all samples of side k, and writes the means of what it wrote to a and b.
+func (p *samples) mean(k int, a, b []float64, ask func(group []bilevel.Sample) error) error {
+	s, sum := &p.w.sides[k], p.sum[:len(a)+len(b)]
+	clear(sum)
+	total := 0.0
+	err := s.each(math.MaxInt, func(group []bilevel.Sample, n float64) error {
+		if err := errors.Join(p.it.Context().Err(), ask(group)); err != nil {
+			return err
+		}
+		total += n
+		mat.Axpy(sum[:len(a)], n, a)
+		mat.Axpy(sum[len(a):], n, b)
+		return p.it.Finite(a, b)
+	})
+	p.w.credit -= float64(s.n)
+	for i := range a {
+		a[i] = sum[i] / total
+	}
+	for i := range b {
+		b[i] = sum[len(a)+i] / total
+	}
+	if p.err == nil && !errors.Is(err, bilevel.ErrDomain) {
+		p.err = err
+	}
+	return err
+}
+
+// CrossG copies what lengths has asked: f wants it at z alone.
+func (p *samples) CrossG(xy *mat.Dense, _, _ []float64, _ []bilevel.Sample) error {
+	mat.Copy(xy, p.w.xy)
+	return nil
 }
 
 // slope is the norm of v on the free face, in units u or as it is.
@@ -325,6 +304,11 @@ func (m *wide) try(value float64) (good bool, err error) {
 	return true, nil
 }
 
+// none says that err means that there is no y*(x), or no number.
+func none(err error) bool {
+	return errors.Is(err, implicit.ErrNoSolution) || errors.Is(err, bilevel.ErrDiverged)
+}
+
 // arrived says that no free entry has a gradient above rounding, or the step is rounding.
 func (m *wide) arrived() bool {
 	tau, size, h := 0.0, 0.0, 0.0
@@ -371,4 +355,21 @@ func (m *wide) State(t *bilevel.State) {
 		&m.told.gradient, &m.told.stdErr, &m.told.gap, &m.told.below} {
 		t.Float(v)
 	}
+}
+
+// gradient settles y and writes h at x.
+func (m *wide) gradient(h, x, y []float64) error {
+	tol := 1e-8
+	if m.whole() {
+		tol = 0
+	}
+	m.all.err = nil
+	err := m.f.Solve(y, x, tol)
+	if m.all.err != nil { // Solve takes it for a step that is too long
+		return m.all.err
+	}
+	if err == nil {
+		_, err = m.f.Gradient(h, x, y)
+	}
+	return err
 }

@@ -32,6 +32,62 @@ func (m *newton) add(it *bilevel.Iteration, k int) error {
 	return nil
 }
 
+// doubt is the standard error of the change of h from z to p, in M⁻¹, by how groups of the part differ.
+func (m *newton) doubt(p *point) float64 {
+	q, mean, sum := p.part.q, m.curve.rem, 0.0
+	mat.AddScaled(q, q, -1, m.now.part.q)
+	clear(mean)
+	for b := range bins {
+		mat.Axpy(mean, 1./bins, q.Row(b))
+	}
+	for b := range bins {
+		mat.Axpy(q.Row(b), -1, mean)
+		e := m.curve.normInv(q.Row(b), p.unit)
+		sum += e * e
+	}
+	return math.Sqrt(sum*bins/(bins-1)) / float64(m.of)
+}
+
+// settle moves y of p to y*(x) of all samples, until the last step is at most a share of the way
+// that y went.
+func (m *newton) settle(it *bilevel.Iteration, p, by *point, way float64) error {
+	for round := range 30 {
+		if !p.convex {
+			return nil
+		}
+		if step := p.normH(p.u); step <= settled*min(way, 16*p.norm) || step <= tiny*p.normH(p.y) || round == 29 {
+			if round > 0 {
+				return m.read(it, p, by)
+			}
+			return nil
+		}
+		slope := mat.Dot(p.g, p.u)
+		copy(m.y0, p.y)
+		copy(m.u0, p.u)
+		for t := 1.0; ; {
+			for j := range p.y {
+				p.y[j] = m.y0[j] + t*m.u0[j]
+			}
+			err := m.readLower(it, p)
+			if errors.Is(err, bilevel.ErrDomain) && t > 1e-6 {
+				t *= 0.1
+				continue
+			}
+			if err != nil {
+				return err
+			}
+			after := mat.Dot(p.g, m.u0)
+			if !(after > -slope/2) || t < 1e-6 {
+				break
+			}
+			t *= max(0.1, slope/(slope-after))
+		}
+		mat.Axpy(m.y0, -1, p.y)
+		way = max(way, p.normH(m.y0))
+	}
+	return nil
+}
+
 // read asks all samples at p, or those of the part, and solves the lower level there.
 func (m *newton) read(it *bilevel.Iteration, p, by *point) error {
 	if m.of > 0 && p != m.now {
@@ -69,6 +125,39 @@ func (m *newton) read(it *bilevel.Iteration, p, by *point) error {
 	}
 	m.lastRead = max(m.sides[0].n, m.sides[1].n)
 	m.credit -= 2 * (p.n[0]/2 + 1.5*p.n[1])
+	return m.lower(it, p)
+}
+
+// readLower asks all samples φ for g_y and g_yy at p, or those of the part, and solves the lower level there.
+func (m *newton) readLower(it *bilevel.Iteration, p *point) error {
+	if m.of > 0 && p != m.now {
+		return m.readPart(it, p, true)
+	}
+	p.clearLower(p.x, p.y)
+	p.n[1] = 0
+	o, a := it.Oracle(), &m.asker
+	err := m.sides[1].each(math.MaxInt, func(g []bilevel.Sample, n float64) error {
+		if err := o.GradG(a.gy, p.x, p.y, g); err != nil {
+			return err
+		}
+		if err := o.HessG(a.yy, p.x, p.y, g); err != nil {
+			return err
+		}
+		if err := it.Finite(a.gy, a.yy.Data); err != nil {
+			return err
+		}
+		if p.groups[1] > 0 {
+			n *= a.weigh(p.sums, 1, n, square(a.gy, p.d), squareSym(a.yy, p.d))
+		}
+		p.n[1] += n
+		mat.Axpy(p.gy, n, a.gy)
+		mat.AddScaledSym(p.yy, p.yy, n, a.yy)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	m.credit -= 2 * p.n[1]
 	return m.lower(it, p)
 }
 
@@ -141,55 +230,6 @@ func (m *newton) askPart(it *bilevel.Iteration, p *point, lower bool) error {
 	})
 }
 
-// doubt is the standard error of the change of h from z to p, in M⁻¹, by how groups of the part differ.
-func (m *newton) doubt(p *point) float64 {
-	q, mean, sum := p.part.q, m.curve.rem, 0.0
-	mat.AddScaled(q, q, -1, m.now.part.q)
-	clear(mean)
-	for b := range bins {
-		mat.Axpy(mean, 1./bins, q.Row(b))
-	}
-	for b := range bins {
-		mat.Axpy(q.Row(b), -1, mean)
-		e := m.curve.normInv(q.Row(b), p.unit)
-		sum += e * e
-	}
-	return math.Sqrt(sum*bins/(bins-1)) / float64(m.of)
-}
-
-// readLower asks all samples φ for g_y and g_yy at p, or those of the part, and solves the lower level there.
-func (m *newton) readLower(it *bilevel.Iteration, p *point) error {
-	if m.of > 0 && p != m.now {
-		return m.readPart(it, p, true)
-	}
-	p.clearLower(p.x, p.y)
-	p.n[1] = 0
-	o, a := it.Oracle(), &m.asker
-	err := m.sides[1].each(math.MaxInt, func(g []bilevel.Sample, n float64) error {
-		if err := o.GradG(a.gy, p.x, p.y, g); err != nil {
-			return err
-		}
-		if err := o.HessG(a.yy, p.x, p.y, g); err != nil {
-			return err
-		}
-		if err := it.Finite(a.gy, a.yy.Data); err != nil {
-			return err
-		}
-		if p.groups[1] > 0 {
-			n *= a.weigh(p.sums, 1, n, square(a.gy, p.d), squareSym(a.yy, p.d))
-		}
-		p.n[1] += n
-		mat.Axpy(p.gy, n, a.gy)
-		mat.AddScaledSym(p.yy, p.yy, n, a.yy)
-		return nil
-	})
-	if err != nil {
-		return err
-	}
-	m.credit -= 2 * p.n[1]
-	return m.lower(it, p)
-}
-
 // lower solves the lower level at p, where the sums are finite.
 func (m *newton) lower(it *bilevel.Iteration, p *point) error {
 	if err := it.Finite(p.fx, p.fy, p.gy, p.yy.Data, p.xy.Data); err != nil {
@@ -208,44 +248,4 @@ func (m *newton) promise(it *bilevel.Iteration, p *point) float64 {
 		return s
 	}
 	return math.Inf(1)
-}
-
-// settle moves y of p to y*(x) of all samples, until the last step is at most a share of the way
-// that y went.
-func (m *newton) settle(it *bilevel.Iteration, p, by *point, way float64) error {
-	for round := range 30 {
-		if !p.convex {
-			return nil
-		}
-		if step := p.normH(p.u); step <= settled*min(way, 16*p.norm) || step <= tiny*p.normH(p.y) || round == 29 {
-			if round > 0 {
-				return m.read(it, p, by)
-			}
-			return nil
-		}
-		slope := mat.Dot(p.g, p.u)
-		copy(m.y0, p.y)
-		copy(m.u0, p.u)
-		for t := 1.0; ; {
-			for j := range p.y {
-				p.y[j] = m.y0[j] + t*m.u0[j]
-			}
-			err := m.readLower(it, p)
-			if errors.Is(err, bilevel.ErrDomain) && t > 1e-6 {
-				t *= 0.1
-				continue
-			}
-			if err != nil {
-				return err
-			}
-			after := mat.Dot(p.g, m.u0)
-			if !(after > -slope/2) || t < 1e-6 {
-				break
-			}
-			t *= max(0.1, slope/(slope-after))
-		}
-		mat.Axpy(m.y0, -1, p.y)
-		way = max(way, p.normH(m.y0))
-	}
-	return nil
 }

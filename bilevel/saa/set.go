@@ -29,26 +29,6 @@ func (s *step) within(free []int, p *point, radius float64) float64 {
 	}
 }
 
-// onto writes into t the point of the set nearest to t, both in units ℓ from x.
-func (s *step) onto(t []float64, free []int, p *point) {
-	copy(s.z, p.x)
-	for i := range s.w {
-		s.w[i] = 1
-	}
-	for a, i := range free {
-		s.z[i] += t[a] * p.unit[i]
-		s.w[i] = 1 / (p.unit[i] * p.unit[i])
-	}
-	if s.metric != nil {
-		s.metric.ProjectMetric(s.z, s.z, s.w)
-	} else {
-		s.set.Project(s.z, s.z)
-	}
-	for a, i := range free {
-		t[a] = (s.z[i] - p.x[i]) / p.unit[i]
-	}
-}
-
 // project minimises the model over the set: projected gradients, accelerated (Beck, Teboulle, SIAM J.
 // Imaging Sci. 2, 2009), find the face, and Newton steps along it go to its minimum.
 func (s *step) project(free []int, p *point) float64 {
@@ -193,4 +173,24 @@ func (s *step) face(free []int, p *point, lip, value float64) float64 {
 		}
 	}
 	return value
+}
+
+// onto writes into t the point of the set nearest to t, both in units ℓ from x.
+func (s *step) onto(t []float64, free []int, p *point) {
+	copy(s.z, p.x)
+	for i := range s.w {
+		s.w[i] = 1
+	}
+	for a, i := range free {
+		s.z[i] += t[a] * p.unit[i]
+		s.w[i] = 1 / (p.unit[i] * p.unit[i])
+	}
+	if s.metric != nil {
+		s.metric.ProjectMetric(s.z, s.z, s.w)
+	} else {
+		s.set.Project(s.z, s.z)
+	}
+	for a, i := range free {
+		t[a] = (s.z[i] - p.x[i]) / p.unit[i]
+	}
 }

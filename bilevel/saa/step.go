@@ -39,13 +39,6 @@ func newStep(set bilevel.Set, dx int) step {
 	return s
 }
 
-func (s *step) bounds(i int) (lo, hi float64) {
-	if s.box == nil {
-		return math.Inf(-1), math.Inf(1)
-	}
-	return s.box.Bounds(i)
-}
-
 // width is the extent of X along x_i, +Inf for none.
 func (s *step) width(i int) float64 {
 	if w, ok := s.set.(bilevel.WidthSet); ok {
@@ -115,6 +108,13 @@ func (s *step) find(c *curvature, p *point, radius float64) {
 	for _, i := range c.free {
 		s.model += s.s[i] * mat.Dot(c.b.Row(i), s.s) / 2
 	}
+}
+
+func (s *step) bounds(i int) (lo, hi float64) {
+	if s.box == nil {
+		return math.Inf(-1), math.Inf(1)
+	}
+	return s.box.Bounds(i)
 }
 
 // cut shortens s to a share of itself.

@@ -24,9 +24,6 @@ type side struct {
 	names [largest]bilevel.Sample // scratch
 }
 
-// whole says that every term is known: no sample can tell more.
-func (s *side) whole() bool { return s.exact || s.terms > 0 && uint64(s.n) == s.terms }
-
 // left is the share of the variance of a sample that the mean of n still has: 1 on a stream, 1 − n/N
 // on a sum of N terms drawn in passes.
 func (s *side) left() float64 {
@@ -121,6 +118,9 @@ func (s *side) group(at, k int) []bilevel.Sample {
 	}
 	return s.order.Drawn()[at : at+k]
 }
+
+// whole says that every term is known: no sample can tell more.
+func (s *side) whole() bool { return s.exact || s.terms > 0 && uint64(s.n) == s.terms }
 
 // groupOf is the number of samples that are asked at once where n are.
 func groupOf(n int) int { return min(max(n/64, 1), largest) }

@@ -17,16 +17,6 @@ type totals struct {
 	q          *mat.Dense // of a part: sums of the influences on h of every bins-th group
 }
 
-func newTotals(dx, dy int) totals {
-	y := func() []float64 { return make([]float64, dy) }
-	return totals{fx: make([]float64, dx), fy: y(), gy: y(), xy: mat.NewDense(dx, dy), yy: mat.NewSym(dy)}
-}
-
-// vectors are the sums, those over ξ first.
-func (t *totals) vectors() [5][]float64 {
-	return [...][]float64{t.fx, t.fy, t.gy, t.yy.Data, t.xy.Data}
-}
-
 // sums holds the sums of all derivatives over all samples so far, each at the point where it was
 // last asked, and the scatter between groups of samples.
 type sums struct {
@@ -63,6 +53,11 @@ func newSums(dx, dy int) *sums {
 	}
 	s.part.q = mat.NewDense(bins, dx)
 	return s
+}
+
+func newTotals(dx, dy int) totals {
+	y := func() []float64 { return make([]float64, dy) }
+	return totals{fx: make([]float64, dx), fy: y(), gy: y(), xy: mat.NewDense(dx, dy), yy: mat.NewSym(dy)}
 }
 
 // begin empties the sums for a reading at (x, y).
@@ -107,17 +102,6 @@ func (s *sums) clearLower(x, y []float64) {
 	s.yy.Zero()
 }
 
-// numbers are those of s that are vectors, but for its part.
-func (s *sums) numbers() [][]float64 {
-	v := s.vectors()
-	list := append(v[:], s.n[:], s.xa, s.xr, s.yr, s.w, s.zx, s.zy, s.groups[:], s.q[0], s.q[1], s.qq[0].Data,
-		s.qq[1].Data, s.t, s.f2, s.c2, s.apart, s.bow[:])
-	for k := range s.long {
-		list = append(list, s.long[k][:], s.second[k][:], s.before[k][:])
-	}
-	return list
-}
-
 // State visits the sums.
 func (s *sums) State(t *bilevel.State) {
 	t.Floats(s.numbers()...)
@@ -145,6 +129,22 @@ func (s *sums) shift(from *sums, x0, y0, x, y []float64) {
 			v[j] += share * (is[i][j] - was[i][j])
 		}
 	}
+}
+
+// numbers are those of s that are vectors, but for its part.
+func (s *sums) numbers() [][]float64 {
+	v := s.vectors()
+	list := append(v[:], s.n[:], s.xa, s.xr, s.yr, s.w, s.zx, s.zy, s.groups[:], s.q[0], s.q[1], s.qq[0].Data,
+		s.qq[1].Data, s.t, s.f2, s.c2, s.apart, s.bow[:])
+	for k := range s.long {
+		list = append(list, s.long[k][:], s.second[k][:], s.before[k][:])
+	}
+	return list
+}
+
+// vectors are the sums, those over ξ first.
+func (t *totals) vectors() [5][]float64 {
+	return [...][]float64{t.fx, t.fy, t.gy, t.yy.Data, t.xy.Data}
 }
 
 // asker asks groups of samples, and adds what they say to sums.
@@ -188,18 +188,6 @@ func (a *asker) askF(it *bilevel.Iteration, to *sums, p *point, x, y []float64, 
 	mat.MulVec(a.r, p.jt, a.fy)
 	mat.Axpy(a.r, 1, a.fx)
 	to.scatter(0, a.r, n, w)
-	return nil
-}
-
-// influence writes that on h of the samples φ asked last, −g_xy v − Jᵀg_yy v − E H⁻¹g_y with what p knows.
-func (a *asker) influence(p *point, e *mat.Dense) error {
-	if err := p.solve(a.t, a.gy); err != nil {
-		return err
-	}
-	mat.MulVecSym(a.hv, a.yy, p.v)
-	for i := range a.r {
-		a.r[i] = -mat.Dot(a.xy.Row(i), p.v) - mat.Dot(p.jt.Row(i), a.hv) - mat.Dot(e.Row(i), a.t)
-	}
 	return nil
 }
 
@@ -253,6 +241,18 @@ func (a *asker) askG(it *bilevel.Iteration, to *sums, p *point, e *mat.Dense, x,
 	return nil
 }
 
+// influence writes that on h of the samples φ asked last, −g_xy v − Jᵀg_yy v − E H⁻¹g_y with what p knows.
+func (a *asker) influence(p *point, e *mat.Dense) error {
+	if err := p.solve(a.t, a.gy); err != nil {
+		return err
+	}
+	mat.MulVecSym(a.hv, a.yy, p.v)
+	for i := range a.r {
+		a.r[i] = -mat.Dot(a.xy.Row(i), p.v) - mat.Dot(p.jt.Row(i), a.hv) - mat.Dot(e.Row(i), a.t)
+	}
+	return nil
+}
+
 // weigh returns by what a group of n samples of a stream counts: no derivative of it, with the square
 // of its length, is longer than twice the second longest of all. It notes how long they are.
 func (a *asker) weigh(to *sums, k int, n float64, squares ...float64) float64 {
@@ -266,14 +266,6 @@ func (a *asker) weigh(to *sums, k int, n float64, squares ...float64) float64 {
 		to.long[k][e] = max(to.long[k][e], long)
 	}
 	return w
-}
-
-func square(v, unit []float64) float64 {
-	sum := 0.0
-	for i, x := range v {
-		sum += x * unit[i] * (x * unit[i])
-	}
-	return sum
 }
 
 func squareSym(a *mat.Sym, unit []float64) float64 {
@@ -313,6 +305,14 @@ func squareDense(a *mat.Dense, rows, cols []float64) float64 {
 	sum := 0.0
 	for i, u := range rows {
 		sum += u * u * square(a.Row(i), cols)
+	}
+	return sum
+}
+
+func square(v, unit []float64) float64 {
+	sum := 0.0
+	for i, x := range v {
+		sum += x * unit[i] * (x * unit[i])
 	}
 	return sum
 }
