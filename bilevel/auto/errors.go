@@ -77,8 +77,10 @@ func callerLine() string {
 	frames := runtime.CallersFrames(pcs[:runtime.Callers(1, pcs[:])])
 	f, more := frames.Next()
 	own, _ := strings.CutSuffix(f.Function, "callerLine")
+	each := strings.TrimSuffix(own, "/auto.") + ".Each" // which may stand between
 	for more {
-		if f, more = frames.Next(); !strings.HasPrefix(f.Function, own) {
+		f, more = frames.Next()
+		if !strings.HasPrefix(f.Function, own) && !strings.HasPrefix(f.Function, each) {
 			return fmt.Sprintf("%s:%d", filepath.Base(f.File), f.Line)
 		}
 	}
