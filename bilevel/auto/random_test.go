@@ -187,6 +187,11 @@ func againstProducts(t *testing.T, p *auto.Problem, x, y []float64) {
 // againstDifferences checks all oracles near a point, of a g that need not be convex.
 func againstDifferences(t *testing.T, p *auto.Problem, x, y []float64) {
 	againstProducts(t, p, x, y)
+	gy := make([]float64, len(y))
+	require.NoError(t, p.GradG(gy, x, y, sample0))
+	if mat.Norm(gy) < 1e-6 { // what is left after terms cancel, and so rounding by its own size
+		return
+	}
 	r, err := check.Problem(p, check.Options{Points: 1, Center: x, CenterY: y, ScaleX: 1e-2, ScaleY: 1e-2})
 	require.NoError(t, err)
 	for _, f := range r.Findings {
