@@ -64,16 +64,20 @@ func TestNoBounds(t *testing.T) {
 	}
 }
 
-// Runs that flats led astray, by the noise of g_yy at far points, and by a carried iterate.
+// Down a flat, ℓ may not grow as y* seems to allow: few runs are led astray, and they are told.
 func TestFlatsMislead(t *testing.T) {
-	for _, c := range []struct{ seed, terms uint64 }{{0, 40}, {4, 0}} {
-		s, err := bilevel.New(ridge(t, c.seed, c.terms), saa.Newton{}, bilevel.Options{Seed: c.seed})
+	astray := 0
+	for seed := range uint64(40) {
+		s, err := bilevel.New(ridge(t, seed, 40), saa.Newton{}, bilevel.Options{Seed: seed})
 		require.NoError(t, err)
-		_, err = s.Run(t.Context(), bilevel.Run{Xi: 2000})
+		r, err := s.Run(t.Context(), bilevel.Run{Xi: 2000})
 		require.NoError(t, err)
-		assert.Greater(t, math.Abs(s.Y()[0]), 0.1, "seed %d", c.seed)
-		assert.InDelta(t, 1, s.Y()[4], 0.06, "seed %d", c.seed)
+		if math.Abs(s.Y()[0]) < 0.1 || math.Abs(s.Y()[4]-1) > 0.06 {
+			astray++
+			assert.NotEmpty(t, r.Warnings, "seed %d", seed)
+		}
 	}
+	assert.Less(t, astray, 8) // 5, and 9 without the rule
 }
 
 // A start so far down that nothing depends on x is told.

@@ -313,3 +313,25 @@ func TestPartTellsItsError(t *testing.T) {
 	assert.InDelta(t, 1-1./8, square, 0.4)
 	assert.Greater(t, used, 20)
 }
+
+// Where a carried y has left what is known of g_yy, the run goes back to where all samples were read.
+func TestBack(t *testing.T) {
+	var m *newton
+	var it *bilevel.Iteration
+	c := theorems(t)[1]
+	s, err := bilevel.New(stream.Of(c.p), spy{at: &m, it: &it}, bilevel.Options{Set: c.set, UpperBatch: 64, LowerBatch: 64})
+	require.NoError(t, err)
+	_, err = s.Run(t.Context(), bilevel.Run{Xi: 2048})
+	require.NoError(t, err)
+	p := m.now
+	require.NoError(t, m.read(it, p, nil))
+	x, y, seen := slices.Clone(p.x), slices.Clone(p.y), make([]float64, len(p.y))
+	mat.MulVecSym(seen, p.yy, p.y)
+	mat.Axpy(p.y, 9, y)
+	mat.Axpy(p.gy, -9, seen) // else ĝ sees it
+	more, err := m.move(it)
+	require.NoError(t, err)
+	assert.True(t, more)
+	assert.Equal(t, x, p.x)
+	assert.Equal(t, y, p.y)
+}
