@@ -66,6 +66,14 @@ func subRowsVector(y, s, x []float64, ld int) {
 	subRowsAVX2(y, s, x, ld)
 }
 
+func rotateVector(x, y []float64, s, tau float64) {
+	if inUse == 8 {
+		rotateAVX512(x, y, s, tau)
+		return
+	}
+	rotateAVX2(x, y, s, tau)
+}
+
 func solveUpperTransVector(x, u []float64, ld int) {
 	if inUse == 8 && len(x) >= vectorWide {
 		solveUpperTransAVX512(x, u, ld)

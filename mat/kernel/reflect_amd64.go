@@ -61,7 +61,7 @@ func reflectVector(x0, x1, x2, x3, v, u []float64, f0, f1, f2, f3 float64) (s0, 
 	return Sum(&t0), Sum(&t1), Sum(&t2), Sum(&t3)
 }
 
-func rotateVector(x, y []float64, s, tau float64) {
+func rotateAVX2(x, y []float64, s, tau float64) {
 	n := len(x)
 	y = y[:n]
 	bs, ms := archsimd.BroadcastFloat64x4(s), archsimd.BroadcastFloat64x4(-s)
@@ -71,6 +71,20 @@ func rotateVector(x, y []float64, s, tau float64) {
 		g, h := archsimd.LoadFloat64x4Array((*[4]float64)(x[j:k:k])), archsimd.LoadFloat64x4Array((*[4]float64)(y[j:k:k]))
 		ms.MulAdd(bt.MulAdd(g, h), g).StoreArray((*[4]float64)(x[j:k:k]))
 		bs.MulAdd(mt.MulAdd(h, g), h).StoreArray((*[4]float64)(y[j:k:k]))
+	}
+	archsimd.ClearAVXUpperBits()
+}
+
+func rotateAVX512(x, y []float64, s, tau float64) {
+	n := len(x)
+	y = y[:n]
+	bs, ms := archsimd.BroadcastFloat64x8(s), archsimd.BroadcastFloat64x8(-s)
+	bt, mt := archsimd.BroadcastFloat64x8(tau), archsimd.BroadcastFloat64x8(-tau)
+	for j := 0; j+8 <= n; j += 8 {
+		k := j + 8
+		g, h := archsimd.LoadFloat64x8Array((*[8]float64)(x[j:k:k])), archsimd.LoadFloat64x8Array((*[8]float64)(y[j:k:k]))
+		ms.MulAdd(bt.MulAdd(g, h), g).StoreArray((*[8]float64)(x[j:k:k]))
+		bs.MulAdd(mt.MulAdd(h, g), h).StoreArray((*[8]float64)(y[j:k:k]))
 	}
 	archsimd.ClearAVXUpperBits()
 }

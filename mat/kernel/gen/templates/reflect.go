@@ -58,7 +58,6 @@ func reflectVector(x0, x1, x2, x3, v, u []float64, f0, f1, f2, f3 float64) (s0, 
 	return Sum(&t0), Sum(&t1), Sum(&t2), Sum(&t3)
 }
 
-//gen:128,256
 func rotateVector(x, y []float64, s, tau float64) {
 	n := len(x)
 	y = y[:n]
