@@ -33,8 +33,28 @@ func (F2SA) Name() string { return "F2SA" }
 type f2sa struct {
 	F2SA
 	*memory
-	z                           []float64 // y_λ
-	fx, fy, gy, gx, g0x, g0y, h []float64 // at y_λ, and g_x, g_y at y
+	side                  // at y_λ
+	g0x, g0y, h []float64 // g_x and g_y at y, and the direction of x
+}
+
+// side is a y of its own, with the derivatives there.
+type side struct{ fx, fy, gy, z, gx []float64 }
+
+func newSide(m *memory, at string, y []float64) side {
+	e := side{m.x("f_x at " + at), m.y("f_y at " + at), m.y("g_y at " + at), m.y(at), m.x("g_x at " + at)}
+	copy(e.z, y)
+	return e
+}
+
+// move does z ← z − β(g_y + (a/b)·f_y), and returns the length of the direction.
+func (e *side) move(beta, a, b float64) float64 {
+	square := 0.0
+	for j := range e.z {
+		d := e.gy[j] + a*e.fy[j]/b
+		e.z[j] -= beta * d
+		square += d * d
+	}
+	return math.Sqrt(square)
 }
 
 func (m F2SA) Start(it *bilevel.Iteration) (bilevel.Stepper, error) {
@@ -45,10 +65,8 @@ func (m F2SA) Start(it *bilevel.Iteration) (bilevel.Stepper, error) {
 		count("F2SA.Inner", &m.Inner, 1),
 	)
 	mem := newMemory(it)
-	r := &f2sa{F2SA: m, memory: mem, fx: mem.x("f_x at y_λ"), fy: mem.y("f_y at y_λ"), gy: mem.y("g_y at y_λ"),
-		g0y: mem.y("g_y"), z: mem.y("y_λ"), gx: mem.x("g_x at y_λ"), g0x: mem.x("g_x"), h: mem.x("the hypergradient")}
-	copy(r.z, it.Y())
-	return r, err
+	return &f2sa{F2SA: m, memory: mem, side: newSide(mem, "y_λ", it.Y()), g0y: mem.y("g_y"), g0x: mem.x("g_x"),
+		h: mem.x("the hypergradient")}, err
 }
 
 func firstOrder(it *bilevel.Iteration, name string) error {
@@ -70,15 +88,8 @@ func (m *f2sa) Step(it *bilevel.Iteration) error {
 		s.GradF(m.fx, m.fy, x, m.z, s.DrawXi(0))
 		s.GradG(m.gy, x, m.z, s.DrawPhi(0))
 		s.GradG(m.g0y, x, y, s.DrawPhi(0))
-		square := 0.0
-		for j := range m.z {
-			d := m.fy[j]/lambda + m.gy[j]
-			m.z[j] -= beta * d
-			y[j] -= beta * m.g0y[j]
-			square += d * d
-		}
-		s.Watch(math.Sqrt(square))
-		s.Watch(mat.Norm(m.g0y))
+		mat.Axpy(y, -beta, m.g0y)
+		s.Watch(max(m.move(beta, 1, lambda), mat.Norm(m.g0y)))
 		s.Finite(m.fx, m.z, y)
 	}
 	s.GradF(m.fx, m.fy, x, m.z, s.DrawXi(0))
@@ -116,9 +127,6 @@ type f2sap struct {
 	h       []float64
 }
 
-// side is y_ν or y_{−ν}, with the derivatives there.
-type side struct{ z, fx, fy, gx, gy []float64 }
-
 func (m F2SAp) Start(it *bilevel.Iteration) (bilevel.Stepper, error) {
 	err := errors.Join(
 		firstOrder(it, "F2SA-p"),
@@ -127,11 +135,7 @@ func (m F2SAp) Start(it *bilevel.Iteration) (bilevel.Stepper, error) {
 		count("F2SAp.Inner", &m.Inner, 1),
 	)
 	mem := newMemory(it)
-	up := side{fx: mem.x("f_x at y_ν"), fy: mem.y("f_y at y_ν"), gy: mem.y("g_y at y_ν")}
-	low := side{fx: mem.x("f_x at y_−ν"), fy: mem.y("f_y at y_−ν"), gy: mem.y("g_y at y_−ν")}
-	up.z, low.z, up.gx, low.gx = mem.y("y_ν"), mem.y("y_−ν"), mem.x("g_x at y_ν"), mem.x("g_x at y_−ν")
-	copy(up.z, it.Y())
-	copy(low.z, it.Y())
+	up, low := newSide(mem, "y_ν", it.Y()), newSide(mem, "y_−ν", it.Y())
 	return &f2sap{F2SAp: m, memory: mem, up: up, low: low, h: mem.x("the hypergradient")}, err
 }
 
@@ -145,7 +149,7 @@ func (m *f2sap) Step(it *bilevel.Iteration) error {
 		s.GradG(up.gy, x, up.z, phi)
 		s.GradF(low.fx, low.fy, x, low.z, xi)
 		s.GradG(low.gy, x, low.z, phi)
-		s.Watch(max(up.move(beta, m.Nu), low.move(beta, -m.Nu)))
+		s.Watch(max(up.move(beta, m.Nu, 1), low.move(beta, -m.Nu, 1)))
 		s.Finite(up.fx, low.fx, up.z, low.z)
 	}
 	xi, phi := s.DrawXi(0), s.DrawPhi(0)
@@ -162,17 +166,6 @@ func (m *f2sap) Step(it *bilevel.Iteration) error {
 		it.NextY()[j] = 0.5 * (z + low.z[j])
 	}
 	return s.err
-}
-
-// move does z ← z − β(g_y + νf_y), and returns the length of the direction.
-func (e *side) move(beta, nu float64) float64 {
-	square := 0.0
-	for j := range e.z {
-		d := e.gy[j] + nu*e.fy[j]
-		e.z[j] -= beta * d
-		square += d * d
-	}
-	return math.Sqrt(square)
 }
 
 func (m *f2sap) State(t *bilevel.State) { t.Floats(m.up.z, m.low.z) }

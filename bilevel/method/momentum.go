@@ -87,12 +87,16 @@ type recursion struct {
 // tracked is the estimate of a vector, and the values at z⁻ and z.
 type tracked struct{ old, now, est []float64 }
 
+func newTracked(vec func(name string) []float64, name, est string) tracked {
+	return tracked{vec(name + " at the last point"), vec(name), vec(est)}
+}
+
 func (t tracked) update(tau float64) { mat.RecurVec(t.est, tau, t.old, t.now) }
 
 func newRecursion(it *bilevel.Iteration, n Neumann, random bool) recursion {
 	m := newMemory(it)
 	r := recursion{memory: m, estimate: hypergradient{series: n, random: random}, xOld: m.x(""), yOld: m.y("")}
-	r.g = tracked{m.y("g_y at the last point"), m.y("g_y"), m.y("the direction of y (g_y)")}
+	r.g = newTracked(m.y, "g_y", "the direction of y (g_y)")
 	r.h = tracked{old: m.x("the hypergradient at the last point"), now: m.x("")}
 	r.estimate.start(m)
 	r.h.est = m.x("the direction of x")
@@ -292,10 +296,9 @@ func (m RSVRB) Start(it *bilevel.Iteration) (bilevel.Stepper, error) {
 	est, err := bilevel.NewEstimator(it.Oracle(), m.MuG, m.CGxy)
 	mem := newMemory(it)
 	r := &rsvrb{RSVRB: m, memory: mem, est: est, xOld: mem.x(""), yOld: mem.y("")}
-	u, w, d := &r.u, &r.w, &r.d
-	u.old, w.old, d.old = mem.x("f_x at the last iterate"), mem.y("f_y at the last iterate"), mem.y("g_y at the last iterate")
-	u.now, w.now, d.now = mem.x("f_x"), mem.y("f_y"), mem.y("g_y")
-	u.est, w.est, d.est = mem.x("the estimate of f_x"), mem.y("the estimate of f_y"), mem.y("the direction of y (g_y)")
+	r.u = newTracked(mem.x, "f_x", "the estimate of f_x")
+	r.w = newTracked(mem.y, "f_y", "the estimate of f_y")
+	r.d = newTracked(mem.y, "g_y", "the direction of y (g_y)")
 	r.h = mem.x("the hypergradient")
 	return r, err
 }

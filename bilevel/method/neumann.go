@@ -64,7 +64,7 @@ type hypergradient struct {
 	prods int  // products with g_yy: p in (A), N−1 in (B)
 	sum   bool // v is the sum of all terms
 	xi    []bilevel.Sample
-	phi   batches // for g_xy, then one for each product
+	phi   [][]bilevel.Sample // for g_xy, then one for each product
 
 	fx, fy, v, cross []float64 // v estimates g_yy⁻¹ f_y, and cross is g_xy v
 	r, w             []float64
@@ -78,9 +78,6 @@ func (h *hypergradient) start(m *memory) {
 // draw takes a batch ξ of size upper, and batches φ of size lower for g_xy and for each product; 0
 // stands for Options.
 func (h *hypergradient) draw(s *step, upper, lower int) {
-	if s.err != nil {
-		return
-	}
 	if lower == 0 {
 		_, lower = s.Batches()
 	}
@@ -90,10 +87,12 @@ func (h *hypergradient) draw(s *step, upper, lower int) {
 		h.prods, h.sum = s.Rand().IntN(h.n), false
 	}
 	h.xi = s.DrawXi(upper)
-	h.phi.clear()
-	h.phi.add(s.DrawPhi(lower))
+	for len(h.phi) <= h.prods {
+		h.phi = append(h.phi, nil)
+	}
+	h.phi[0] = append(h.phi[0][:0], s.DrawPhi(lower)...)
 	for j := range h.prods {
-		h.phi.add(s.DrawPhi(h.size(j, lower)))
+		h.phi[1+j] = append(h.phi[1+j][:0], s.DrawPhi(h.size(j, lower))...)
 	}
 }
 
@@ -109,10 +108,7 @@ func (h *hypergradient) size(j, lower int) int {
 func (h *hypergradient) at(s *step, dst, x, y []float64) {
 	s.GradF(h.fx, h.fy, x, y, h.xi)
 	h.solve(s, x, y)
-	if s.err != nil {
-		return
-	}
-	s.CrossVecG(h.cross, x, y, h.v, h.phi.at(0))
+	s.CrossVecG(h.cross, x, y, h.v, h.phi[0])
 	for i := range dst {
 		dst[i] = h.fx[i] - h.cross[i]
 	}
@@ -123,9 +119,9 @@ func (h *hypergradient) solve(s *step, x, y []float64) {
 	eta := 1 / h.series.LG
 	copy(h.r, h.fy)
 	copy(h.v, h.fy)
-	for j := 0; j < h.prods && s.err == nil; j++ {
+	for j := range h.prods {
 		// r ← (I − η g_yy(·; φ_j)) r
-		s.HessVecG(h.w, x, y, h.r, h.phi.at(1+j))
+		s.HessVecG(h.w, x, y, h.r, h.phi[1+j])
 		mat.Axpy(h.r, -eta, h.w)
 		if h.sum {
 			mat.Axpy(h.v, 1, h.r)
@@ -138,27 +134,6 @@ func (h *hypergradient) solve(s *step, x, y []float64) {
 	for i := range h.v {
 		h.v[i] *= eta
 	}
-}
-
-// batches keeps several batches in one piece of memory.
-type batches struct {
-	buf  []bilevel.Sample
-	ends []int
-}
-
-func (b *batches) clear() { b.buf, b.ends = b.buf[:0], b.ends[:0] }
-
-func (b *batches) add(s []bilevel.Sample) {
-	b.buf = append(b.buf, s...)
-	b.ends = append(b.ends, len(b.buf))
-}
-
-func (b *batches) at(i int) []bilevel.Sample {
-	start := 0
-	if i > 0 {
-		start = b.ends[i-1]
-	}
-	return b.buf[start:b.ends[i]]
 }
 
 // BSA, bilevel stochastic approximation (Ghadimi and Wang, arXiv 1802.02246), has a double loop: t_k

@@ -26,10 +26,10 @@ func (SOBA) Name() string { return "SOBA" }
 type soba struct {
 	SOBA
 	*memory
-	v []float64
-	f []float64 // f_x, f_y
-	g []float64 // g_y, g_yy v, g_xy v
-	d []float64 // D_x
+	v             []float64
+	f, fx, fy     []float64 // f is fx, fy
+	g, gy, hv, cv []float64 // g is gy, hv = g_yy v, cv = g_xy v
+	d             []float64 // D_x
 }
 
 func (m SOBA) Start(it *bilevel.Iteration) (bilevel.Stepper, error) { return m.start(it, "SOBA") }
@@ -47,18 +47,11 @@ func (m SOBA) start(it *bilevel.Iteration, name string) (*soba, error) {
 func newSOBA(it *bilevel.Iteration) *soba {
 	r := &soba{memory: newMemory(it)}
 	r.f, r.g = make([]float64, r.dx+r.dy), make([]float64, 2*r.dy+r.dx)
-	r.add("f_x", r.f[:r.dx])
-	r.add("f_y", r.f[r.dx:])
-	gy, hv, cv := r.split(r.g)
-	r.add("g_y", gy)
-	r.add("g_yy v", hv)
-	r.add("g_xy v", cv)
+	r.fx, r.fy = r.add("f_x", r.f[:r.dx]), r.add("f_y", r.f[r.dx:])
+	r.gy, r.hv = r.add("g_y", r.g[:r.dy]), r.add("g_yy v", r.g[r.dy:2*r.dy])
+	r.cv = r.add("g_xy v", r.g[2*r.dy:])
 	r.v, r.d = r.y("v"), r.x("")
 	return r
-}
-
-func (m *soba) split(g []float64) (gy, hv, cv []float64) {
-	return g[:m.dy], g[m.dy : 2*m.dy], g[2*m.dy:]
 }
 
 func (m *soba) Step(it *bilevel.Iteration) error {
@@ -83,17 +76,15 @@ func (m *soba) lower(s *step, g []float64, phi []bilevel.Sample) {
 }
 
 func (m *soba) lowerAt(s *step, g, x, y, v []float64, phi []bilevel.Sample) {
-	gy, hv, cv := m.split(g)
-	s.GradG(gy, x, y, phi)
-	s.HessVecG(hv, x, y, v, phi)
-	s.CrossVecG(cv, x, y, v, phi)
+	s.GradG(g[:m.dy], x, y, phi)
+	s.HessVecG(g[m.dy:2*m.dy], x, y, v, phi)
+	s.CrossVecG(g[2*m.dy:], x, y, v, phi)
 }
 
 // move makes y^{k+1}, x^{k+1} and v^{k+1} from f and g.
 func (m *soba) move(s *step) {
-	_, _, cv := m.split(m.g)
-	for i, fx := range m.f[:m.dx] {
-		m.d[i] = cv[i] + fx
+	for i, fx := range m.fx {
+		m.d[i] = m.cv[i] + fx
 	}
 	m.moveAlong(s, m.d)
 }
@@ -102,10 +93,9 @@ func (m *soba) moveAlong(s *step, d []float64) {
 	alpha, beta := m.Alpha.At(s.K()), m.Beta.At(s.K())
 	s.UseSteps(alpha, beta, 0)
 	gamma := s.At("Gamma", m.Gamma, anyStep)
-	gy, hv, _ := m.split(m.g)
-	s.MoveY(beta, gy)
+	s.MoveY(beta, m.gy)
 	s.MoveX(alpha, d)
-	s.moveV(m.v, gamma, hv, 1, m.f[m.dx:])
+	s.moveV(m.v, gamma, m.hv, 1, m.fy)
 }
 
 func (m *soba) State(t *bilevel.State) { t.Floats(m.v) }
@@ -145,9 +135,8 @@ func (m *masoba) Step(it *bilevel.Iteration) error {
 		theta = 1
 	}
 	m.parts(s)
-	_, _, cv := m.split(m.g)
 	for i, h := range m.h {
-		m.h[i] = (1-theta)*h + theta*(m.f[i]+cv[i])
+		m.h[i] = (1-theta)*h + theta*(m.fx[i]+m.cv[i])
 	}
 	m.moveAlong(s, m.h)
 	return s.err
@@ -189,10 +178,10 @@ func (m STFBO) Start(it *bilevel.Iteration) (bilevel.Stepper, error) {
 func (m *stfbo) Step(it *bilevel.Iteration) error {
 	s := m.begin(it)
 	m.parts(s)
-	gy, dv, dx := m.split(m.g)
-	mat.Axpy(dv, 1, m.f[m.dx:]) // g_yy v + f_y
-	mat.Axpy(dx, 1, m.f[:m.dx]) // g_xy v + f_x
-	s.Finite(m.g)               // else it would spoil the sums
+	gy, dv, dx := m.gy, m.hv, m.cv
+	mat.Axpy(dv, 1, m.fy) // g_yy v + f_y
+	mat.Axpy(dx, 1, m.fx) // g_xy v + f_x
+	s.Finite(m.g)         // else it would spoil the sums
 	m.a += mat.Dot(dx, dx)
 	m.b += mat.Dot(gy, gy)
 	m.c += mat.Dot(dv, dv)
@@ -234,27 +223,21 @@ type FSLA struct {
 func (FSLA) Name() string { return "FSLA" }
 
 type fsla struct {
-	FSLA
-	*memory
-	v, vNext, xLast, m []float64 // v^k, v^{k+1}, x^{k−1}, m^k
-	gy, hv, fx, fy, cv []float64
+	*soba
+	eta             bilevel.Schedule
+	vNext, xLast, m []float64 // v^{k+1}, x^{k−1}, m^k
 }
 
 func (m FSLA) Start(it *bilevel.Iteration) (bilevel.Stepper, error) {
-	err := errors.Join(
-		checkSteps("FSLA", m.Alpha, m.Beta),
-		schedule("FSLA.Gamma", &m.Gamma, m.Beta, anyStep),
-		schedule("FSLA.Eta", &m.Eta, bilevel.Power{C: 1, P: 0.5}, 1),
-	)
-	mem := newMemory(it)
-	return &fsla{FSLA: m, memory: mem, v: mem.y(""), xLast: mem.x(""), gy: mem.y("g_y"), hv: mem.y("g_yy v"),
-		fx: mem.x("f_x"), fy: mem.y("f_y"), vNext: mem.y("v"), cv: mem.x("g_xy v"), m: mem.x("m")}, err
+	b, err := SOBA{Alpha: m.Alpha, Beta: m.Beta, Gamma: m.Gamma}.start(it, "FSLA")
+	err = errors.Join(err, schedule("FSLA.Eta", &m.Eta, bilevel.Power{C: 1, P: 0.5}, 1))
+	return &fsla{soba: b, eta: m.Eta, vNext: b.y("the next v"), xLast: b.x(""), m: b.x("m")}, err
 }
 
 func (m *fsla) Step(it *bilevel.Iteration) error {
 	s, x, y := m.begin(it), it.X(), it.NextY()
 	alpha, beta := m.Alpha.At(it.K()), m.Beta.At(it.K())
-	gamma, eta := s.At("Gamma", m.Gamma, anyStep), s.At("Eta", m.Eta, 1)
+	gamma, eta := s.At("Gamma", m.Gamma, anyStep), s.At("Eta", m.eta, 1)
 	s.UseSteps(alpha, beta, eta)
 
 	// y^{k+1}.
@@ -265,7 +248,7 @@ func (m *fsla) Step(it *bilevel.Iteration) error {
 	// v^{k+1} goes beside v^k, which d° needs.
 	s.HessVecG(m.hv, x, y, m.v, s.DrawPhi(0))
 	s.GradF(m.fx, m.fy, x, y, s.DrawXi(0))
-	s.Finite(m.fx, m.fy, m.hv)
+	s.Finite(m.f, m.hv)
 	copy(m.vNext, m.v)
 	s.moveV(m.vNext, gamma, m.hv, -1, m.fy)
 
@@ -275,27 +258,32 @@ func (m *fsla) Step(it *bilevel.Iteration) error {
 		clear(m.m)
 	} else {
 		m.direction(s, m.xLast, it.Y(), m.v, xi, phi)
-		for i, d := range m.fx {
+		for i, d := range m.d {
 			m.m[i] = (1 - eta) * (m.m[i] - d)
 		}
 	}
 	m.direction(s, x, y, m.vNext, xi, phi)
-	mat.Axpy(m.m, 1, m.fx)
+	mat.Axpy(m.m, 1, m.d)
 	copy(m.xLast, x)
 	copy(m.v, m.vNext)
 	s.MoveX(alpha, m.m)
 	return s.err
 }
 
-// direction writes f_x − g_xy v at a point into fx.
+// direction writes f_x − g_xy v at a point into d.
 func (m *fsla) direction(s *step, x, y, v []float64, xi, phi []bilevel.Sample) {
 	s.GradF(m.fx, m.fy, x, y, xi)
 	s.CrossVecG(m.cv, x, y, v, phi)
-	s.Finite(m.fx, m.fy, m.cv)
-	mat.Axpy(m.fx, -1, m.cv)
+	s.Finite(m.f, m.cv)
+	for i, fx := range m.fx {
+		m.d[i] = fx - m.cv[i]
+	}
 }
 
-func (m *fsla) State(t *bilevel.State) { t.Floats(m.v, m.xLast, m.m) }
+func (m *fsla) State(t *bilevel.State) {
+	m.soba.State(t)
+	t.Floats(m.xLast, m.m)
+}
 
 // AmIGO is the method of Arbel and Mairal (ICLR 2022): T warm-started steps on y, T on v ≈ −g_yy⁻¹f_y,
 // and one on x,
@@ -312,20 +300,14 @@ type AmIGO struct {
 func (AmIGO) Name() string { return "AmIGO" }
 
 type amigo struct {
-	AmIGO
-	*memory
-	v, gy, hv, fx, fy, cv []float64
+	*soba
+	inner int
 }
 
 func (m AmIGO) Start(it *bilevel.Iteration) (bilevel.Stepper, error) {
-	err := errors.Join(
-		checkSteps("AmIGO", m.Alpha, m.Beta),
-		schedule("AmIGO.Gamma", &m.Gamma, m.Beta, anyStep),
-		count("AmIGO.Inner", &m.Inner, 10),
-	)
-	mem := newMemory(it)
-	return &amigo{AmIGO: m, memory: mem, gy: mem.y("g_y"), fx: mem.x("f_x"), fy: mem.y("f_y"), hv: mem.y("g_yy v"),
-		v: mem.y("v"), cv: mem.x("f_x + g_xy v")}, err
+	b, err := SOBA{Alpha: m.Alpha, Beta: m.Beta, Gamma: m.Gamma}.start(it, "AmIGO")
+	err = errors.Join(err, count("AmIGO.Inner", &m.Inner, 10))
+	return &amigo{b, m.Inner}, err
 }
 
 func (m *amigo) Step(it *bilevel.Iteration) error {
@@ -333,13 +315,13 @@ func (m *amigo) Step(it *bilevel.Iteration) error {
 	alpha, beta := m.Alpha.At(it.K()), m.Beta.At(it.K())
 	s.UseSteps(alpha, 0, 0)
 	gamma := s.At("Gamma", m.Gamma, anyStep)
-	for range m.Inner {
+	for range m.inner {
 		s.GradG(m.gy, x, y, s.DrawPhi(0))
 		s.InnerStep(beta, m.gy)
 		s.Finite(y)
 	}
 	s.GradF(m.fx, m.fy, x, y, s.DrawXi(0))
-	for range m.Inner {
+	for range m.inner {
 		s.HessVecG(m.hv, x, y, m.v, s.DrawPhi(0))
 		s.moveV(m.v, gamma, m.hv, 1, m.fy)
 	}
@@ -348,5 +330,3 @@ func (m *amigo) Step(it *bilevel.Iteration) error {
 	s.MoveX(alpha, m.cv)
 	return s.err
 }
-
-func (m *amigo) State(t *bilevel.State) { t.Floats(m.v) }

@@ -71,67 +71,53 @@ func (m *memory) begin(it *bilevel.Iteration) *step {
 	return &m.step
 }
 
-// step is an Iteration with its Oracle. After the first error, which stays in err, it draws,
-// evaluates and moves nothing.
+// step is an Iteration with its Oracle. After the first error, which stays in err, it evaluates and
+// reports nothing.
 type step struct {
 	*bilevel.Iteration
 	err error
 }
 
-func (s *step) GradF(fx, fy, x, y []float64, xi []bilevel.Sample) {
+func (s *step) do(f func() error) {
 	if s.err == nil {
-		s.err = s.Oracle().GradF(fx, fy, x, y, xi)
+		s.err = f()
 	}
+}
+
+func (s *step) GradF(fx, fy, x, y []float64, xi []bilevel.Sample) {
+	s.do(func() error { return s.Oracle().GradF(fx, fy, x, y, xi) })
 }
 
 func (s *step) GradG(gy, x, y []float64, phi []bilevel.Sample) {
-	if s.err == nil {
-		s.err = s.Oracle().GradG(gy, x, y, phi)
-	}
+	s.do(func() error { return s.Oracle().GradG(gy, x, y, phi) })
 }
 
 func (s *step) GradXG(gx, x, y []float64, phi []bilevel.Sample) {
-	if s.err == nil {
-		s.err = s.Oracle().GradXG(gx, x, y, phi)
-	}
+	s.do(func() error { return s.Oracle().GradXG(gx, x, y, phi) })
 }
 
 func (s *step) CrossG(gxy *mat.Dense, x, y []float64, phi []bilevel.Sample) {
-	if s.err == nil {
-		s.err = s.Oracle().CrossG(gxy, x, y, phi)
-	}
+	s.do(func() error { return s.Oracle().CrossG(gxy, x, y, phi) })
 }
 
 func (s *step) HessVecG(dst, x, y, v []float64, phi []bilevel.Sample) {
-	if s.err == nil {
-		s.err = s.Oracle().HessVecG(dst, x, y, v, phi)
-	}
+	s.do(func() error { return s.Oracle().HessVecG(dst, x, y, v, phi) })
 }
 
 func (s *step) CrossVecG(dst, x, y, v []float64, phi []bilevel.Sample) {
-	if s.err == nil {
-		s.err = s.Oracle().CrossVecG(dst, x, y, v, phi)
-	}
-}
-
-func (s *step) DrawXi(n int) []bilevel.Sample {
-	if s.err != nil {
-		return nil
-	}
-	return s.Iteration.DrawXi(n)
-}
-
-func (s *step) DrawPhi(n int) []bilevel.Sample {
-	if s.err != nil {
-		return nil
-	}
-	return s.Iteration.DrawPhi(n)
+	s.do(func() error { return s.Oracle().CrossVecG(dst, x, y, v, phi) })
 }
 
 func (s *step) UseSteps(alpha, beta, tau float64) {
-	if s.err == nil {
-		s.err = s.Iteration.UseSteps(alpha, beta, tau)
-	}
+	s.do(func() error { return s.Iteration.UseSteps(alpha, beta, tau) })
+}
+
+func (s *step) Finite(vectors ...[]float64) {
+	s.do(func() error { return s.Iteration.Finite(vectors...) })
+}
+
+func (s *step) InnerStep(beta float64, d []float64) {
+	s.do(func() error { return s.Iteration.InnerStep(beta, d) })
 }
 
 func (s *step) At(name string, schedule bilevel.Schedule, most float64) (v float64) {
@@ -139,24 +125,6 @@ func (s *step) At(name string, schedule bilevel.Schedule, most float64) (v float
 		v, s.err = s.Iteration.At(name, schedule, most)
 	}
 	return v
-}
-
-func (s *step) Finite(vectors ...[]float64) {
-	if s.err == nil {
-		s.err = s.Iteration.Finite(vectors...)
-	}
-}
-
-func (s *step) MoveX(alpha float64, d []float64) {
-	if s.err == nil {
-		s.Iteration.MoveX(alpha, d)
-	}
-}
-
-func (s *step) InnerStep(beta float64, d []float64) {
-	if s.err == nil {
-		s.err = s.Iteration.InnerStep(beta, d)
-	}
 }
 
 // moveV does v ← v − γ(g_yy v ± f_y).
