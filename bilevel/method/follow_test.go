@@ -64,9 +64,9 @@ type reader struct {
 	w       *wavy // a second copy of the problem
 	xi, phi int   // the sizes that batches must have
 	log     []call
-	shrink  bool               // those of g_yy are stocBiO's
-	used    [][]bilevel.Sample // batches read in this step
-	acted   int                // times that the set moved x
+	shrink  bool   // those of g_yy are stocBiO's
+	used    []call // those read in this step
+	acted   int    // times that the set moved x
 }
 
 func (r *reader) project(set bilevel.Set, x []float64) {
@@ -80,7 +80,7 @@ func (r *reader) project(set bilevel.Set, x []float64) {
 func (r *reader) next(oracle string, x, y []float64, size int) []bilevel.Sample {
 	require.NotEmpty(r.t, r.log, "no call is left, want %s", oracle)
 	c := r.log[0]
-	r.log, r.used = r.log[1:], append(r.used, c.Batch)
+	r.log, r.used = r.log[1:], append(r.used, c)
 	require.Equal(r.t, oracle, c.Oracle)
 	require.InDeltaSlice(r.t, x, c.X, 1e-10, "%s at another x", oracle)
 	require.InDeltaSlice(r.t, y, c.Y, 1e-10, "%s at another y", oracle)
@@ -93,7 +93,10 @@ func (r *reader) same(a, b func()) {
 	a()
 	middle := len(r.used)
 	b()
-	require.Equal(r.t, r.used[start:middle], r.used[middle:], "other samples at the other point")
+	require.Len(r.t, r.used[middle:], middle-start)
+	for i, c := range r.used[middle:] {
+		require.Equal(r.t, r.used[start+i].Batch, c.Batch, "other samples at the other point")
+	}
 }
 
 // storm returns at(x, y) + (1 − τ)(d − at(xOld, yOld)), with one draw at both points.
@@ -103,12 +106,16 @@ func (r *reader) storm(d []float64, tau float64, at func(x, y []float64) []float
 	return lin(1, now, 1-tau, d, tau-1, old)
 }
 
-// one wants f to read one batch φ again and again.
+// one wants f to read one batch of each stream again and again.
 func (r *reader) one(f func()) {
-	start := len(r.used)
+	start, first := len(r.used), map[bool]call{}
 	f()
-	for _, phi := range r.used[start:] {
-		require.Equal(r.t, r.used[start], phi, "another φ")
+	for _, c := range r.used[start:] {
+		xi := c.Oracle == "GradF"
+		if _, ok := first[xi]; !ok {
+			first[xi] = c
+		}
+		require.Equal(r.t, first[xi].Batch, c.Batch, "another sample")
 	}
 }
 
@@ -224,151 +231,84 @@ func (l levels) HessG(gyy *mat.Sym, _, _ []float64, _ []bilevel.Sample) error {
 }
 
 func ends(t *testing.T, p bilevel.Problem, m bilevel.Method, opt bilevel.Options, run bilevel.Run) bilevel.Result {
-	s := start(t, p, m, opt)
-	res, err := s.Run(context.Background(), run)
+	res, err := start(t, p, m, opt).Run(context.Background(), run)
 	require.NoError(t, err)
 	return res
 }
 
-func linear(_ int, v float64) float64 { return v }
-
-// logistic is a derivative with which a step of length 1 is the logistic map v → r·v(1−v).
-func logistic(r float64) func(int, float64) float64 {
-	return func(_ int, v float64) float64 { return v - r*v*(1-v) }
-}
-
-// A cycle never meets a tolerance below its steps, whatever its period and the window.
-func TestToleranceCycle(t *testing.T) {
-	every := 1
-	if testing.Short() {
-		every = 7
-	}
-	for period, r := range map[int]float64{1: 2.5, 2: 3.2, 3: 3.83, 4: 3.5, 5: 3.74, 6: 3.63, 8: 3.55, 0: 3.9} { // 0 is chaos
-		p := levels{1, logistic(r), linear}
-		opt := bilevel.Options{X0: []float64{0.3}, Y0: []float64{1}}
-		m := SOBA{Alpha: bilevel.Constant(1), Beta: bilevel.Constant(0.5)}
-		for window := 1; window <= 120; window += every {
-			res := ends(t, p, m, opt, bilevel.Run{Tol: 1e-3, Window: window, Steps: 1000})
-			want := bilevel.StepLimit
-			if period == 1 {
-				want = bilevel.ToleranceMet
-				require.Less(t, math.Abs(p.upper(0, res.X[0])), 1e-3)
-			}
-			require.Equal(t, want, res.Reason, "period %d, window %d", period, window)
-		}
-
-		m.Alpha = bilevel.Constant(0.1)
-		res := ends(t, p, m, opt, bilevel.Run{Tol: 1e-6, Steps: 3000})
-		assert.Equal(t, bilevel.ToleranceMet, res.Reason)
-		assert.Less(t, math.Abs(p.upper(0, res.X[0])), 1e-6)
-	}
-}
-
-// Nor does a run whose inner steps on y cycle, whatever their number.
-func TestToleranceInnerCycle(t *testing.T) {
-	p := levels{1, linear, func(_ int, v float64) float64 { return 0.1*v + math.Tanh(3*v) }} // steps of 1: v → 0.9v − tanh 3v
-	n := Neumann{LG: 4, MuG: 0.1, Terms: 2}
-	alpha, slow := bilevel.Constant(0.1), bilevel.Constant(0.3)
-	for inner := 1; inner <= 6; inner++ {
-		for _, with := range []func(beta bilevel.Schedule) bilevel.Method{
-			func(b bilevel.Schedule) bilevel.Method { return ALSET{Alpha: alpha, Beta: b, Inner: inner, Neumann: n} },
-			func(b bilevel.Schedule) bilevel.Method {
-				return StocBiO{Alpha: alpha, Beta: b, Inner: inner, Neumann: n}
-			},
-			func(b bilevel.Schedule) bilevel.Method { return VRBO{Alpha: alpha, Beta: b, Inner: inner, Neumann: n} },
-			func(b bilevel.Schedule) bilevel.Method {
-				return BSA{Alpha: alpha, Beta: b, Inner: bilevel.Constant(inner), Neumann: n}
-			},
-			func(b bilevel.Schedule) bilevel.Method {
-				return AmIGO{Alpha: alpha, Beta: b, Gamma: slow, Inner: inner}
-			},
-			func(b bilevel.Schedule) bilevel.Method { return F2SA{Alpha: alpha, Beta: b, Inner: inner} },
-			func(b bilevel.Schedule) bilevel.Method { return F2SAp{Alpha: alpha, Beta: b, Inner: inner} },
-		} {
-			opt := bilevel.Options{X0: []float64{1}, Y0: []float64{1}}
-			m := with(bilevel.Constant(1))
-			res := ends(t, p, m, opt, bilevel.Run{Tol: 1e-2, Steps: 1000})
-			assert.Equal(t, bilevel.StepLimit, res.Reason, "%s with %d inner steps", m.Name(), inner)
-			res = ends(t, p, with(slow), opt, bilevel.Run{Tol: 1e-6, Steps: 3000})
-			assert.Equal(t, bilevel.ToleranceMet, res.Reason, "%s with %d inner steps", m.Name(), inner)
-			assert.Less(t, math.Abs(p.lower(0, res.Y[0])), 1e-6)
-		}
-	}
-}
-
-// What keeps x from moving, but is not a small gradient, is not taken for one.
-func TestToleranceStandsStill(t *testing.T) {
-	far := func(i int, v float64) float64 { return v - 3 }
+// What keeps x and y near a point, but is not a small gradient, is not taken for one: a cycle, a step
+// size of 0, rounding, a trust region, noise, whose steps a longer window does not make smaller.
+func TestTolerance(t *testing.T) {
+	near := func(_ int, v float64) float64 { return v }
+	far := func(_ int, v float64) float64 { return v - 3 }
 	steep := func(i int, v float64) float64 { return []float64{v - 3, 1e-9}[i] }
-	for name, c := range map[string]struct {
-		p   bilevel.Problem
-		m   bilevel.Method
-		opt bilevel.Options
-	}{
-		"no step size of x": {levels{1, far, linear}, SOBA{Alpha: bilevel.Constant(0), Beta: bilevel.Constant(0.1)},
-			bilevel.Options{}},
-		"no step size of y": {levels{1, linear, far}, SOBA{Alpha: bilevel.Constant(0.1), Beta: bilevel.Constant(0)},
-			bilevel.Options{}},
-		"rounding": {levels{1, far, linear},
-			SOBA{Alpha: bilevel.Constant(1e-17), Beta: bilevel.Constant(0.1)}, bilevel.Options{X0: []float64{1}}},
-		"step sizes fall": {levels{1, far, linear},
-			SOBA{Alpha: bilevel.Power{C: 0.1, P: 3}, Beta: bilevel.Constant(0.1)}, bilevel.Options{}},
-		"a trust region": {newWavy(0),
-			bilevel.STABLE{Alpha: bilevel.Constant(0.1), Beta: bilevel.Constant(0.1), MuG: 0.3,
-				Trust: 1e-12}, bilevel.Options{}},
-		"another entry's step": {levels{2, steep, linear}, bilevel.STABLE{MuG: 0.5},
-			bilevel.Options{Set: bilevel.UniformBox(2, -10, 10)}},
-	} {
-		c.opt.UpperBatch, c.opt.LowerBatch = bilevel.Full, bilevel.Full
-		assert.Equal(t, bilevel.StepLimit, ends(t, c.p, c.m, c.opt, bilevel.Run{Tol: 1e-3, Steps: 1000}).Reason, name)
-	}
-}
-
-// exactHypergradient is f_x − g_xy g_yy⁻¹ f_y at (x, y), by elimination.
-func exactHypergradient(t *testing.T, w *wavy, x, y []float64) []float64 {
-	fx, fy, gxy, gyy := make([]float64, 3), make([]float64, 4), mat.NewDense(3, 4), mat.NewSym(4)
-	require.NoError(t, w.GradF(fx, fy, x, y, nil))
-	require.NoError(t, w.CrossG(gxy, x, y, nil))
-	require.NoError(t, w.HessG(gyy, x, y, nil))
-	v := bileveltest.Apply(bileveltest.Invert(bileveltest.Full(gyy, 4, 4)), fy)
-	for i := range fx {
-		fx[i] -= mat.Dot(gxy.Row(i), v)
-	}
-	return fx
-}
-
-// The noise of a step has to be below the tolerance: a longer window does not help.
-func TestToleranceNoise(t *testing.T) {
-	w := newWavy(0.1)
-	gradient := func(r bilevel.Result) float64 { return mat.Norm(exactHypergradient(t, w, r.X, r.Y)) }
-	soba := SOBA{Alpha: bilevel.Constant(0.02), Beta: bilevel.Constant(0.1)}
-	for _, c := range []struct {
+	cycle := func(_ int, v float64) float64 { return v - 3.2*v*(1-v) } // a step of 1 is the logistic map
+	tanh := func(_ int, v float64) float64 { return 0.1*v + math.Tanh(3*v) }
+	soba := func(alpha, beta bilevel.Schedule) SOBA { return SOBA{Alpha: alpha, Beta: beta} }
+	c := func(v float64) bilevel.Schedule { return bilevel.Constant(v) }
+	noisy, slow, one := newWavy(0.1), soba(c(0.02), c(0.1)), []float64{1}
+	for name, at := range map[string]struct {
+		p      bilevel.Problem
 		m      bilevel.Method
+		x0     []float64
 		batch  int
 		tol    float64
 		window int
 		want   bilevel.Reason
 	}{
-		{soba, 1, 0.2, 100, bilevel.StepLimit},
-		{soba, 1, 0.2, 1000, bilevel.StepLimit},
-		{soba, 64, 0.2, 100, bilevel.ToleranceMet},
-		{soba, 1, 2, 100, bilevel.ToleranceMet},
-		{SABA{Alpha: soba.Alpha, Beta: soba.Beta}, 1, 1e-6, 100, bilevel.ToleranceMet},
+		"small steps":       {levels{1, cycle, near}, soba(c(0.1), c(0.5)), one, 1, 1e-6, 0, bilevel.ToleranceMet},
+		"a cycle":           {levels{1, cycle, near}, soba(c(1), c(0.5)), []float64{0.3}, 1, 1e-3, 0, bilevel.StepLimit},
+		"a cycle's window":  {levels{1, cycle, near}, soba(c(1), c(0.5)), []float64{0.3}, 1, 1e-3, 2, bilevel.StepLimit},
+		"no step size of x": {levels{1, far, near}, soba(c(0), c(0.1)), nil, 1, 1e-3, 0, bilevel.StepLimit},
+		"no step size of y": {levels{1, near, far}, soba(c(0.1), c(0)), nil, 1, 1e-3, 0, bilevel.StepLimit},
+		"rounding":          {levels{1, far, near}, soba(c(1e-17), c(0.1)), one, 1, 1e-3, 0, bilevel.StepLimit},
+		"falling step sizes": {levels{1, far, near}, soba(bilevel.Power{C: 0.1, P: 3}, c(0.1)), nil, 1, 1e-3, 0,
+			bilevel.StepLimit},
+		"a trust region": {newWavy(0), bilevel.STABLE{Alpha: c(0.1), Beta: c(0.1), MuG: 0.3, Trust: 1e-12}, nil,
+			bilevel.Full, 1e-3, 0, bilevel.StepLimit},
+		"another entry's step": {levels{2, steep, near}, bilevel.STABLE{MuG: 0.5}, nil, bilevel.Full, 1e-3, 0,
+			bilevel.StepLimit},
+		"noise":              {noisy, slow, nil, 1, 0.2, 0, bilevel.StepLimit},
+		"noise, long window": {noisy, slow, nil, 1, 0.2, 1000, bilevel.StepLimit},
+		"less noise":         {noisy, slow, nil, 64, 0.2, 0, bilevel.ToleranceMet},
+		"a larger tolerance": {noisy, slow, nil, 1, 2, 0, bilevel.ToleranceMet},
+		"SABA":               {noisy, SABA(slow), nil, 1, 1e-6, 0, bilevel.ToleranceMet},
 	} {
-		res := ends(t, w, c.m, bilevel.Options{Seed: 1, UpperBatch: c.batch, LowerBatch: c.batch},
-			bilevel.Run{Tol: c.tol, Window: c.window, Steps: 20000})
-		assert.Equal(t, c.want, res.Reason, "%+v", c)
-		if c.want == bilevel.ToleranceMet {
-			assert.Less(t, gradient(res), c.tol, "%+v", c)
+		res := ends(t, at.p, at.m, bilevel.Options{X0: at.x0, UpperBatch: at.batch, LowerBatch: at.batch, Seed: 1},
+			bilevel.Run{Tol: at.tol, Window: at.window, Steps: 5000})
+		assert.Equal(t, at.want, res.Reason, name)
+	}
+
+	n := Neumann{LG: 4, MuG: 0.1, Terms: 2}
+	for inner := 1; inner <= 6; inner++ {
+		for _, m := range []func(b bilevel.Schedule) bilevel.Method{
+			func(b bilevel.Schedule) bilevel.Method {
+				return ALSET{Alpha: c(0.1), Beta: b, Inner: inner, Neumann: n}
+			},
+			func(b bilevel.Schedule) bilevel.Method { return VRBO{Alpha: c(0.1), Beta: b, Inner: inner, Neumann: n} },
+			func(b bilevel.Schedule) bilevel.Method {
+				return AmIGO{Alpha: c(0.1), Beta: b, Gamma: c(0.3), Inner: inner}
+			},
+			func(b bilevel.Schedule) bilevel.Method { return F2SA{Alpha: c(0.1), Beta: b, Inner: inner} },
+			func(b bilevel.Schedule) bilevel.Method { return F2SAp{Alpha: c(0.1), Beta: b, Inner: inner} },
+		} {
+			p, opt := levels{1, near, tanh}, bilevel.Options{X0: one, Y0: one} // y → 0.9y − tanh 3y is a cycle
+			res := ends(t, p, m(c(1)), opt, bilevel.Run{Tol: 1e-2, Steps: 1000})
+			assert.Equal(t, bilevel.StepLimit, res.Reason, "%s with %d inner steps", m(nil).Name(), inner)
+			res = ends(t, p, m(c(0.3)), opt, bilevel.Run{Tol: 1e-6, Steps: 3000})
+			assert.Equal(t, bilevel.ToleranceMet, res.Reason, "%s with %d inner steps", m(nil).Name(), inner)
+			assert.Less(t, math.Abs(tanh(0, res.Y[0])), 1e-6)
 		}
 	}
-	res := ends(t, w, HOAG{}, bilevel.Options{}, bilevel.Run{Steps: 200}) // whose own tolerance falls
-	assert.Less(t, gradient(res), 1e-9)
+}
+
+// HOAG looks at F where it is known.
+func TestHOAGValues(t *testing.T) {
 	q, err := quadratic.New(quadratic.Options{})
 	require.NoError(t, err)
 	v := valued{q, new(int)}
 	ends(t, v, HOAG{}, bilevel.Options{UpperBatch: bilevel.Full, LowerBatch: bilevel.Full}, bilevel.Run{Steps: 2})
-	assert.Positive(t, *v.asked, "F is looked at where it is known")
+	assert.Positive(t, *v.asked)
 }
 
 type valued struct {

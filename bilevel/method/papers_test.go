@@ -44,7 +44,8 @@ func TestMethodsFollowTheirPapers(t *testing.T) {
 		{STFBO{A: 2, B: 3, C: 0.5}, &plainSTFBO{first: [3]float64{4, 9, 0.25}}},
 		{STFBO{A: 2, B: 0.5, C: 9}, &plainSTFBO{first: [3]float64{4, 0.25, 81}}},
 		{SABA{Alpha: a, Beta: b, Gamma: c}, &plainSABA{}},
-		{SRBA{Alpha: a, Beta: b, Gamma: c, Period: 4, Large: 5}, &plainSRBA{}},
+		{SRBA{Alpha: a, Beta: b, Gamma: c, Period: 4, Large: 5}, &plainSRBA{period: 4, radius: math.Inf(1)}},
+		{SPABA{Alpha: a, Beta: b, Gamma: c, Share: 0.3, Large: 5, Radius: 0.5}, &plainSRBA{radius: 0.5}},
 		{FSLA{Alpha: a, Beta: b, Gamma: c, Eta: bilevel.Constant(0.3)}, &plainFSLA{}},
 		{AmIGO{Alpha: a, Beta: b, Gamma: c, Inner: plainInner}, plainAmIGO{}},
 		{F2SA{Alpha: a, Beta: b, Lambda: bilevel.Constant(7), Inner: plainInner}, &plainF2SA{}},
@@ -138,30 +139,25 @@ type plainRSVRB struct {
 }
 
 func (p *plainRSVRB) step(r *reader, k int, x, y, _ []float64) {
-	var fxOld, fyOld, gOld []float64
-	batch, tau := r.phi, tauXOf.At(k)
-	if k == 0 {
-		r.phi = 5
-	} else {
-		fxOld, fyOld = r.f(p.xOld, p.yOld)
-		gOld = r.gy(p.xOld, p.yOld)
-		r.next("CrossG", p.xOld, p.yOld, r.phi)
-	}
-	phi := r.next("CrossG", x, y, r.phi)
-	if k > 0 {
-		r.next("HessG", p.xOld, p.yOld, r.phi)
-	}
-	r.next("HessG", x, y, r.phi)
-	fx, fy := r.f(x, y)
-	xi := r.used[len(r.used)-1]
-	g := r.gy(x, y)
-	for i, used := range r.used {
-		want := phi
-		if i == len(r.used)-2 || k > 0 && i == 0 {
-			want = xi
+	var fx, fy, g, fxOld, fyOld, gOld []float64
+	var phi []bilevel.Sample
+	tau, batch := tauXOf.At(k), r.phi
+	r.one(func() {
+		if k == 0 {
+			r.phi = 5
+		} else {
+			fxOld, fyOld = r.f(p.xOld, p.yOld)
+			gOld = r.gy(p.xOld, p.yOld)
+			r.next("CrossG", p.xOld, p.yOld, r.phi)
 		}
-		require.Equal(r.t, want, used, "another sample at step %d", k)
-	}
+		phi = r.next("CrossG", x, y, r.phi)
+		if k > 0 {
+			r.next("HessG", p.xOld, p.yOld, r.phi)
+		}
+		r.next("HessG", x, y, r.phi)
+		fx, fy = r.f(x, y)
+		g = r.gy(x, y)
+	})
 	r.phi = batch
 
 	var err error
@@ -263,7 +259,7 @@ func (p *plainSABA) step(r *reader, k int, x, y, v []float64) {
 		}
 	}
 	add := func(size, c int, now []float64) {
-		i := r.used[len(r.used)-1][0]
+		i := r.used[len(r.used)-1].Batch[0]
 		mat.Axpy(part[c], 1/float64(size), now)
 		if k > 0 {
 			mat.Axpy(part[c], -1/float64(size), p.table[i][c])
@@ -286,10 +282,18 @@ func (p *plainSABA) step(r *reader, k int, x, y, v []float64) {
 	move(k, x, y, v, part[2], lin(1, part[3], 1, part[1]), lin(1, part[0], 1, part[4]), gammaOf)
 }
 
-type plainSRBA struct{ vOld, xOld, yOld, dy, dv, dx []float64 }
+type plainSRBA struct {
+	period                       int // 0: a coin tells when the directions are full
+	radius                       float64
+	vOld, xOld, yOld, dy, dv, dx []float64
+}
 
 func (p *plainSRBA) step(r *reader, k int, x, y, v []float64) {
-	if xi, phi := r.xi, r.phi; k%4 == 0 {
+	full := k == 0 || p.period == 0 && len(r.log[0].Batch) == 5
+	if p.period > 0 {
+		full = k%p.period == 0
+	}
+	if xi, phi := r.xi, r.phi; full {
 		r.xi, r.phi = 5, 5
 		p.dy, p.dv, p.dx = r.soba(x, y, v)
 		r.xi, r.phi = xi, phi
@@ -300,6 +304,9 @@ func (p *plainSRBA) step(r *reader, k int, x, y, v []float64) {
 	}
 	p.xOld, p.yOld, p.vOld = slices.Clone(x), slices.Clone(y), slices.Clone(v)
 	move(k, x, y, v, p.dy, p.dv, p.dx, gammaOf)
+	if n := mat.Norm(v); n > p.radius {
+		copy(v, lin(p.radius/n, v))
+	}
 }
 
 type plainFSLA struct{ m, xOld []float64 }
@@ -373,13 +380,12 @@ func (p *plainF2SAp) step(r *reader, k int, x, y, _ []float64) {
 		mat.Axpy(p.up, -betaOf.At(k), up)
 		mat.Axpy(p.low, -betaOf.At(k), low)
 	}
-	start := len(r.used)
-	fx, _ := r.f(x, p.up)
-	fLow, _ := r.f(x, p.low)
-	h := lin(0.5/nu, r.gx(x, p.up), 0.5, fx, -0.5/nu, r.gx(x, p.low), 0.5, fLow)
-	require.Equal(r.t, r.used[start], r.used[start+1], "another ξ")
-	require.Equal(r.t, r.used[start+2], r.used[start+3], "another φ")
-	mat.Axpy(x, -alphaOf.At(k), h)
+	r.one(func() {
+		fx, _ := r.f(x, p.up)
+		fLow, _ := r.f(x, p.low)
+		h := lin(0.5/nu, r.gx(x, p.up), 0.5, fx, -0.5/nu, r.gx(x, p.low), 0.5, fLow)
+		mat.Axpy(x, -alphaOf.At(k), h)
+	})
 	copy(y, lin(0.5, p.up, 0.5, p.low))
 }
 
