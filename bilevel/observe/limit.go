@@ -100,39 +100,30 @@ func LocalLimit(p bilevel.Problem, x []float64, o LimitOptions) (Limit, error) {
 		return lim, err
 	}
 	upper, lower := p.Streams()
-	xi := sampler{size: upper, draws: o.Draws, rng: rand.New(rand.NewPCG(o.Seed, 'x'))}
-	phi := sampler{size: lower, draws: o.Draws, rng: rand.New(rand.NewPCG(o.Seed, 'y'))}
 	var v1, v2 float64
-	if lim.Xi, v1, err = xi.mean(l.fromXi); err != nil {
+	if lim.Xi, v1, err = o.mean(upper, 'x', l.fromXi); err != nil {
 		return lim, err
 	}
-	if lim.Phi, v2, err = phi.mean(l.fromPhi); err != nil {
+	if lim.Phi, v2, err = o.mean(lower, 'y', l.fromPhi); err != nil {
 		return lim, err
 	}
 	lim.StdErr = math.Sqrt(v1 + v2)
 	return lim, nil
 }
 
-// sampler goes through a stream.
-type sampler struct {
-	size  uint64 // of the finite sum; 0: unbounded
-	draws int
-	rng   *rand.Rand
-}
-
-// mean returns a value's mean over the samples, all of a finite sum or so many draws, and the
-// estimated variance of that mean, 0 for a sum.
-func (s sampler) mean(value func(one []bilevel.Sample) (float64, error)) (m, variance float64, err error) {
-	n := s.size
-	if n == 0 {
-		n = uint64(s.draws)
+// mean returns a value's mean over all samples of a finite sum, or over Draws where size is 0, and
+// the estimated variance of that mean, 0 for a sum.
+func (o LimitOptions) mean(size, stream uint64, value func(one []bilevel.Sample) (float64, error)) (
+	m, variance float64, err error) {
+	n, rng, one := size, rand.New(rand.NewPCG(o.Seed, stream)), make([]bilevel.Sample, 1)
+	if size == 0 {
+		n = uint64(o.Draws)
 	}
-	one := make([]bilevel.Sample, 1)
 	squares := 0.0
 	for i := range n {
 		one[0] = bilevel.Sample(i)
-		if s.size == 0 {
-			one[0] = bilevel.Sample(s.rng.Uint64())
+		if size == 0 {
+			one[0] = bilevel.Sample(rng.Uint64())
 		}
 		v, err := value(one)
 		if err != nil {
@@ -142,7 +133,7 @@ func (s sampler) mean(value func(one []bilevel.Sample) (float64, error)) (m, var
 		m += d / float64(i+1)
 		squares += d * (v - m)
 	}
-	if s.size == 0 {
+	if size == 0 {
 		variance = squares / float64(n-1) / float64(n)
 	}
 	return m, variance, nil
@@ -154,13 +145,13 @@ const near = 1e-9
 // tangent returns in the rows of t a basis of the directions along the boundary of set that holds
 // x, and λ, what the boundary's curvature adds to ∇²F; grad is ∇F at x.
 func tangent(set bilevel.Set, x, grad []float64) (t *mat.Dense, lambda float64, err error) {
-	held := func(int) bool { return false }
+	free := func(int) bool { return true }
 	switch s := set.(type) {
 	case bilevel.Space:
 	case bilevel.NonNegative:
-		held = func(i int) bool { return x[i] <= 0 }
+		free = func(i int) bool { return x[i] > 0 }
 	case bilevel.Box:
-		held = func(i int) bool { return x[i] <= s.Lo[i] || x[i] >= s.Hi[i] }
+		free = func(i int) bool { return s.Lo[i] < x[i] && x[i] < s.Hi[i] }
 	case bilevel.Simplex:
 		return onSimplex(x), 0, nil
 	case bilevel.HalfSpace:
@@ -178,7 +169,7 @@ func tangent(set bilevel.Set, x, grad []float64) (t *mat.Dense, lambda float64, 
 	default:
 		return nil, 0, option.Bad("observe: LimitOptions.Set is a %T, want a set of package bilevel", set)
 	}
-	return axes(x, func(i int) bool { return !held(i) }), 0, nil
+	return axes(x, free), 0, nil
 }
 
 func axes(x []float64, free func(i int) bool) *mat.Dense {

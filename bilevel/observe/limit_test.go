@@ -14,7 +14,6 @@ import (
 	"stable/bilevel/hyperopt/data"
 	"stable/bilevel/implicit"
 	"stable/bilevel/quadratic"
-	"stable/chol"
 	"stable/mat"
 )
 
@@ -100,31 +99,25 @@ func fit(t testing.TB, train, val *data.Data, form hyperopt.Form) *hyperopt.Prob
 	return p
 }
 
-func tuning(t testing.TB, seed uint64, form hyperopt.Form) (*hyperopt.Problem, *implicit.Minimum) {
-	p := fit(t, rows(150, 3, seed), rows(100, 3, seed+1), form)
-	x, y := make([]float64, 3), make([]float64, 3)
-	p.Start(x, y)
-	return p, minimise(t, p, x)
-}
-
-func minimise(t testing.TB, p *hyperopt.Problem, x []float64) *implicit.Minimum {
+func minimise(t testing.TB, p *hyperopt.Problem) (x []float64) {
 	lo, hi := p.Box()
-	best, err := implicit.Minimise(p.Objective, x, implicit.Options{Lo: lo, Hi: hi})
+	best, err := implicit.Minimise(p.Objective, []float64{0.1, 0.1, 0.1}, implicit.Options{Lo: lo, Hi: hi})
 	require.NoError(t, err)
-	return best
+	return best.X
 }
 
 func TestLimitHessian(t *testing.T) {
 	for _, form := range []hyperopt.Form{hyperopt.Raw, hyperopt.Exp} {
-		p, best := tuning(t, 3, form)
-		l := newLinear(p, best.X)
-		require.NoError(t, p.Solution(l.y, best.X))
+		p := fit(t, rows(150, 3, 3), rows(100, 3, 4), form)
+		best := minimise(t, p)
+		l := newLinear(p, best)
+		require.NoError(t, p.Solution(l.y, best))
 		skew, err := l.linearise()
 		require.NoError(t, err)
 		assert.Less(t, skew, 1e-9)
 		up, down := make([]float64, 3), make([]float64, 3)
-		for i := range best.X {
-			x, h := slices.Clone(best.X), 1e-4*math.Abs(best.X[i])
+		for i := range best {
+			x, h := slices.Clone(best), 1e-4*math.Abs(best[i])
 			x[i] += h
 			_, err := p.Objective(up, x)
 			require.NoError(t, err)
@@ -148,12 +141,12 @@ func TestLimitOfFlatEntries(t *testing.T) {
 	train, val := rows(150, 3, 3), rows(100, 3, 4)
 	for _, form := range []hyperopt.Form{hyperopt.Raw, hyperopt.Exp} {
 		narrow, wide := fit(t, train, val, form), fit(t, with(train), with(val), form)
-		best := minimise(t, narrow, []float64{0.1, 0.1, 0.1})
+		best := minimise(t, narrow)
 		lo, hi := wide.Box()
 		set := bilevel.Box{Lo: lo, Hi: hi}
-		want, err := LocalLimit(narrow, best.X, LimitOptions{Set: bilevel.Box{Lo: lo[:3], Hi: hi[:3]}})
+		want, err := LocalLimit(narrow, best, LimitOptions{Set: bilevel.Box{Lo: lo[:3], Hi: hi[:3]}})
 		require.NoError(t, err)
-		x := slices.Concat(best.X, []float64{0.5})
+		x := slices.Concat(best, []float64{0.5})
 		got, err := LocalLimit(wide, x, LimitOptions{Set: set})
 		require.NoError(t, err)
 		assert.Equal(t, want.Free, got.Free)
@@ -167,73 +160,6 @@ func TestLimitOfFlatEntries(t *testing.T) {
 		assert.Zero(t, got.Free)
 		assert.Zero(t, got.Xi+got.Phi)
 	}
-}
-
-func resampled(d *data.Data, n int, rng *rand.Rand) *data.Data {
-	out := &data.Data{Dim: d.Dim, RowPtr: []int{0}}
-	for range n {
-		i := rng.IntN(d.Rows())
-		col, val := d.Row(i)
-		out.Col, out.Val = append(out.Col, col...), append(out.Val, val...)
-		out.RowPtr, out.Label = append(out.RowPtr, len(out.Col)), append(out.Label, d.Label[i])
-	}
-	return out
-}
-
-// Minima of resampled sums have the mean error of the limit, up to chance and O(1/n).
-func TestLimitOfMEstimator(t *testing.T) {
-	if testing.Short() {
-		t.Skip("long")
-	}
-	const n, trials = 1500, 120
-	for seed, form := range map[uint64]hyperopt.Form{3: hyperopt.Raw, 22: hyperopt.Exp} {
-		p, best := tuning(t, seed, form)
-		lo, hi := p.Box()
-		l, err := LocalLimit(p, best.X, LimitOptions{Set: bilevel.Box{Lo: lo, Hi: hi}})
-		require.NoError(t, err)
-		require.GreaterOrEqual(t, l.Free, 2)
-		rng := rand.New(rand.NewPCG(seed, 'm'))
-		draws := sampler{draws: trials, rng: rand.New(rand.NewPCG(seed, 'd'))}
-		mean, variance, err := draws.mean(func([]bilevel.Sample) (float64, error) {
-			q := fit(t, resampled(p.Train(), n, rng), resampled(p.Validation(), n, rng), form)
-			f, err := p.Objective(nil, minimise(t, q, best.X).X)
-			return f - best.F, err
-		})
-		require.NoError(t, err)
-		assert.InDelta(t, l.At(n, n), mean, 4*math.Sqrt(variance), "form %d", form)
-		assert.Less(t, math.Sqrt(variance), 0.15*mean)
-	}
-}
-
-// Drawn from a simulator, Xi is within its standard error of the closed form
-//
-//	½(σ_fx²/dx tr H⁻¹ + σ_fy²/dy tr H⁻¹GGᵀ),  H = P + GGᵀ = ∇²F.
-func TestLimitFromDraws(t *testing.T) {
-	p := problem(t, quadratic.Options{Dx: 4, Dy: 3, Seed: 2, SigmaFx: 2, SigmaFy: 3})
-	x, _ := p.Optimum()
-	l, err := LocalLimit(p, x, LimitOptions{Draws: 4000})
-	require.NoError(t, err)
-
-	d := newLinear(p, x)
-	require.NoError(t, p.Solution(d.y, x))
-	_, err = d.linearise()
-	require.NoError(t, err)
-	var c chol.Cholesky
-	require.NoError(t, c.Factor(&d.hess))
-	inv, g := mat.NewSym(4), mat.NewDense(4, 4)
-	c.Inverse(inv)
-	mat.MulTransA(g, d.gt, d.gt)
-	want := 0.0
-	for i := range 4 {
-		want += 0.5 * 4 / 4. * inv.At(i, i)
-		for j := range 4 {
-			want += 0.5 * 9 / 3. * inv.At(i, j) * g.At(j, i)
-		}
-	}
-	assert.InDelta(t, want, l.Xi, 4*l.StdErr)
-	assert.Less(t, l.StdErr, 0.03*l.Xi)
-	assert.Greater(t, l.StdErr, 0.003*l.Xi)
-	assert.Zero(t, l.Phi)
 }
 
 // Newton's method stands in for a Solution that the problem does not have.
@@ -325,12 +251,4 @@ func rows(n, dim int, seed uint64) *data.Data {
 		d.RowPtr, d.Label = append(d.RowPtr, len(d.Col)), append(d.Label, label)
 	}
 	return d
-}
-
-// On the simplex x moves along its sum, and not at entries that are 0.
-func TestSimplexDirections(t *testing.T) {
-	d := onSimplex([]float64{0.5, 0, 0.3, 0.2})
-	assert.Equal(t, []float64{-1, 0, 1, 0, -1, 0, 0, 1}, append(append([]float64(nil), d.Row(0)...), d.Row(1)...))
-	assert.Equal(t, 2, d.Rows)
-	assert.Zero(t, onSimplex([]float64{0, 1}).Rows)
 }
