@@ -252,3 +252,10 @@ func rows(n, dim int, seed uint64) *data.Data {
 	}
 	return d
 }
+
+// On the simplex x moves along its sum, and not at entries that are 0.
+func TestSimplexDirections(t *testing.T) {
+	d := onSimplex([]float64{0.5, 0, 0.3, 0.2})
+	assert.Equal(t, [][]float64{{-1, 0, 1, 0}, {-1, 0, 0, 1}}, [][]float64{d.Row(0), d.Row(1)})
+	assert.Equal(t, 2, d.Rows)
+}
