@@ -35,6 +35,16 @@ func TestMoreauIsOptimalOverSets(t *testing.T) {
 				x, xhat, grad := mattest.Vec(5, seed), make([]float64, 5), make([]float64, 5)
 				e, err := m.At(xhat, x)
 				require.NoError(t, err, name)
+				z, first := make([]float64, 5), make([]float64, 5)
+				set.Project(z, x)
+				_, err = p.Objective(first, z)
+				require.NoError(t, err)
+				for i := range first { // z − ∇φ(z)/ρ
+					first[i] = x[i] - first[i]/rho
+				}
+				set.Project(first, first)
+				mat.Axpy(first, -1, z)
+				assert.LessOrEqual(t, e.Residual, 1e-9*max(1, rho*mat.Norm(first)))
 				f, err := p.Objective(grad, xhat)
 				require.NoError(t, err)
 				mat.Axpy(x, -1, xhat)
