@@ -32,7 +32,8 @@ func TestMethodsSolve(t *testing.T) {
 		if e.Needs.Composition {
 			continue
 		}
-		alpha, beta, steps, near := bilevel.Schedule(bilevel.Constant(0.1)), bilevel.Schedule(bilevel.Constant(0.2)), 1200, 1e-12
+		var alpha, beta bilevel.Schedule = bilevel.Constant(0.1), bilevel.Constant(0.2)
+		steps, near := 1200, 1e-12
 		switch {
 		case e.Lengths[0]:
 			alpha, steps, near = bilevel.Power{C: 1, K0: 10, P: 0.8}, 2000, 1e-2
