@@ -184,7 +184,7 @@ func (unsolved) Solution(_, _ []float64) error { return bilevel.ErrNoExact }
 // sphere of radius R whose centre is a from the free minimum, R/a times that.
 func TestLimitOnBoundaries(t *testing.T) {
 	const d, p, sigma = 5, 2.0, 3.0
-	q := problem(t, quadratic.Options{Dx: d, Dy: 1, Seed: 6, MuP: p, LP: p, CrossNorm: 1e-9, SigmaFx: sigma})
+	q := problem(t, quadratic.Options{Dx: d, Dy: 3, Seed: 6, MuP: p, LP: p, CrossNorm: 1e-9, SigmaFx: sigma})
 	free, _ := q.Optimum()
 	positive := 0
 	for _, v := range free {
