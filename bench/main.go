@@ -43,9 +43,11 @@ func main() {
 	ctx, stop := interruptible()
 	defer stop()
 	info, err := os.Stderr.Stat()
-	live := err == nil && info.Mode()&os.ModeCharDevice != 0
-	os.Exit(kit.Run(ctx, commands, os.Args[1:],
-		kit.Terminal{Stdout: os.Stdout, Stderr: os.Stderr, Live: live, Every: 30 * time.Second}))
+	out := kit.Terminal{Stdout: os.Stdout, Stderr: os.Stderr, Every: 30 * time.Second}
+	if err == nil && info.Mode()&os.ModeCharDevice != 0 {
+		out.Live, out.Every = true, 200*time.Millisecond
+	}
+	os.Exit(kit.Run(ctx, commands, os.Args[1:], out))
 }
 
 // interruptible returns a context that ends with an interrupt, or when the system asks the program to

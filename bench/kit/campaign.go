@@ -20,11 +20,9 @@ type Task[R any] struct {
 	Run  func(ctx context.Context) (R, error)
 }
 
-// Share is the part of a campaign's tasks for this process.
-type Share struct {
-	Part, Of int  // the tasks i ≡ Part − 1 mod Of; Part 0: those that all parts have left
-	Fresh    bool // results on disk are thrown away
-}
+// Share is the part of a campaign's tasks for this process: the tasks i ≡ part − 1 mod of, or, for part
+// 0, those that all parts have left.
+type Share struct{ part, of int }
 
 var errUnfinished = errors.New("not finished")
 
@@ -36,49 +34,45 @@ type Campaign[R any] struct {
 	ledger       *ledger[R]
 }
 
-// Open opens or begins a campaign's ledger, NAME.ledger, or NAME-i-of-n.ledger for a part; i = 0 is
-// for what the parts have left, and needs a ledger of each, else errUnfinished.
-func Open[R any](folder, name string, id Identity, share Share) (*Campaign[R], error) {
-	c := &Campaign[R]{name: name, folder: folder, id: id, share: share}
-	for part := 1; share.Part == 0 && part <= share.Of; part++ {
-		if _, err := os.Stat(c.path(part)); err != nil {
-			return nil, fmt.Errorf("%w: part %d of %d was never started: %w", errUnfinished, part, share.Of, err)
-		}
-	}
-	path := c.path(share.Part)
-	if share.Fresh {
-		if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
-			return nil, err
-		}
-	}
-	var err error
-	c.ledger, err = openLedger[R](path, id)
-	return c, err
-}
-
-// Play opens the campaign of a command, has it played, and closes it. Where a part waits for others it
-// says so.
-func Play[R any](c Common, name string, id Identity, out Terminal, play func(*Campaign[R]) error) error {
-	share, err := c.Share()
+// Play opens or begins a command's campaign, has it played, and closes it. Its ledger is NAME.ledger, or
+// NAME-i-of-n.ledger for a part; i = 0 is for what the parts have left, and needs a ledger of each.
+// Where a part waits for others it says so.
+func Play[R any](o Common, name string, id Identity, out Terminal, play func(*Campaign[R]) error) error {
+	share, err := o.Share()
 	if err != nil {
 		return err
 	}
-	l, err := Open[R](c.Out, name, id, share)
-	if err == nil {
-		err = errors.Join(play(l), l.Close())
+	c := &Campaign[R]{name: name, folder: o.Out, id: id, share: share}
+	for part := 1; share.part == 0 && part <= share.of; part++ {
+		if _, err := os.Stat(c.path(part)); err != nil {
+			return fmt.Errorf("part %d of %d was never started: %w", part, share.of, err)
+		}
 	}
-	return share.Unfinished(err, out)
+	path := c.path(share.part)
+	if o.fresh {
+		if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return err
+		}
+	}
+	if c.ledger, err = openLedger[R](path, id); err != nil {
+		return err
+	}
+	err = errors.Join(play(c), c.ledger.close())
+	if !errors.Is(err, errUnfinished) {
+		return err
+	}
+	_, err = fmt.Fprintf(out.Stdout,
+		"part %d of %d: done so far as it can be without the others; when they are there too, "+
+			"the same command goes on, or -merge %[2]d does the rest, and reports\n", share.part, share.of)
+	return err
 }
 
 func (c *Campaign[R]) path(part int) string {
-	if c.share.Of == 1 {
+	if c.share.of == 1 {
 		return filepath.Join(c.folder, c.name+".ledger")
 	}
-	return filepath.Join(c.folder, fmt.Sprintf("%s-%d-of-%d.ledger", c.name, part, c.share.Of))
+	return filepath.Join(c.folder, fmt.Sprintf("%s-%d-of-%d.ledger", c.name, part, c.share.of))
 }
-
-// Close syncs and closes the ledger.
-func (c *Campaign[R]) Close() error { return c.ledger.close() }
 
 // Complete does this share's missing tasks, the costly ones first, named what in the progress, and
 // returns all results by key. The error wraps errUnfinished if results of other parts are missing.
@@ -90,7 +84,7 @@ func (c *Campaign[R]) Complete(ctx context.Context, tasks []Task[R], what string
 	var todo []Task[R]
 	for i, t := range tasks {
 		_, there := done[t.Key]
-		if !there && (c.share.Part == 0 || i%c.share.Of == c.share.Part-1) {
+		if !there && (c.share.part == 0 || i%c.share.of == c.share.part-1) {
 			todo = append(todo, t)
 		}
 	}
@@ -106,26 +100,22 @@ func (c *Campaign[R]) Complete(ctx context.Context, tasks []Task[R], what string
 	if done, err = c.results(); err != nil {
 		return nil, err
 	}
-	missing := 0
 	for _, t := range tasks {
 		if _, ok := done[t.Key]; !ok {
-			missing++
+			return nil, fmt.Errorf("%w: %s", errUnfinished, what)
 		}
-	}
-	if missing > 0 {
-		return nil, fmt.Errorf("%w: %s: %d of %d runs are missing", errUnfinished, what, missing, len(tasks))
 	}
 	return done, nil
 }
 
 // results are those of all parts.
 func (c *Campaign[R]) results() (map[string]R, error) {
-	if c.share.Of == 1 {
+	if c.share.of == 1 {
 		return c.ledger.done, nil
 	}
 	all := map[string]R{}
-	for part := range c.share.Of + 1 {
-		if _, _, err := readLedger(c.path(part), c.id, all); err != nil {
+	for part := range c.share.of + 1 {
+		if _, err := readLedger(c.path(part), c.id, all); err != nil {
 			return nil, err
 		}
 	}
@@ -177,76 +167,43 @@ func (c *Campaign[R]) pool(ctx context.Context, todo []Task[R], what string, out
 	return finished, context.Cause(ctx)
 }
 
-// Progress shows one line on a terminal, elsewhere a new one when [Terminal].Every has passed, also
-// where nobody calls Update, until Clear.
+// Progress shows a line as often as [Terminal].Every says, also where nobody calls Update, until Clear.
 type Progress struct {
-	mu          sync.Mutex
-	out         Terminal
-	start, last time.Time
-	sign        *time.Timer // of life
-	shown       int
-	done        float64
-	format      string
-	args        []any
+	mu     sync.Mutex
+	out    Terminal
+	start  time.Time
+	timer  *time.Timer // nil: nothing to show
+	shown  int
+	done   float64
+	format string
+	args   []any
 }
 
 func NewProgress(out Terminal) *Progress {
-	p := &Progress{out: out, start: time.Now(), format: "at work"}
-	if out.Live {
-		p.out.Every = 200 * time.Millisecond
-		return p
-	}
-	p.last = p.start // work that is soon done needs no line
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.arm()
+	p := &Progress{out: out, start: time.Now()}
+	p.Update(0, "at work")
 	return p
 }
 
-// arm sees to a sign of life.
-func (p *Progress) arm() {
-	if p.sign == nil && p.out.Every > 0 && !p.out.Live {
-		p.sign = time.AfterFunc(p.out.Every, p.beat)
-	}
-}
-
-// Due says whether Update would show anything now, for loops where an update costs.
-func (p *Progress) Due() bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.due()
-}
-
-func (p *Progress) due() bool { return p.out.Every > 0 && time.Since(p.last) >= p.out.Every }
-
-// Update shows the share done and an estimate of the time left.
+// Update sets the share done, from which the time left is estimated, and what the line says.
 func (p *Progress) Update(done float64, format string, args ...any) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.done, p.format, p.args = done, format, args
-	p.arm()
-	if p.due() {
-		p.show()
+	if p.timer == nil && p.out.Every > 0 {
+		p.timer = time.AfterFunc(p.out.Every, p.beat)
 	}
 }
 
-// beat repeats a line that has not changed.
 func (p *Progress) beat() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.sign == nil { // cleared meanwhile
+	if p.timer == nil { // cleared meanwhile
 		return
 	}
-	if p.due() {
-		p.show()
-	}
-	p.sign.Reset(p.out.Every - time.Since(p.last))
-}
-
-func (p *Progress) show() {
-	p.last = time.Now()
+	p.timer.Reset(p.out.Every)
 	line := fmt.Sprintf("%3.0f %%  ", 100*p.done) + fmt.Sprintf(p.format, p.args...)
-	switch spent := p.last.Sub(p.start); {
+	switch spent := time.Since(p.start); {
 	case p.done > 0 && spent > time.Second:
 		left := time.Duration(float64(spent) * (1/p.done - 1))
 		line += fmt.Sprintf("  %v left", left.Round(time.Second))
@@ -265,9 +222,9 @@ func (p *Progress) show() {
 func (p *Progress) Clear() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.sign != nil {
-		p.sign.Stop()
-		p.sign = nil
+	if p.timer != nil {
+		p.timer.Stop()
+		p.timer = nil
 	}
 	if p.shown > 0 {
 		fmt.Fprintf(p.out.Stderr, "\r%*s\r", p.shown, "")

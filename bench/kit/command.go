@@ -31,7 +31,7 @@ type Command struct {
 type Terminal struct {
 	Stdout, Stderr io.Writer
 	Live           bool          // Stderr is a terminal that can show a line that changes
-	Every          time.Duration // between two lines of progress where it is not; 0: no lines
+	Every          time.Duration // between two lines of progress; 0: no lines
 }
 
 // Errors about flags and arguments wrap ErrUsage.
@@ -64,19 +64,31 @@ func Run(ctx context.Context, list []Command, args []string, out Terminal) int {
 		}
 		c, args = list[i], args[1:]
 	}
-	switch err := c.Run(ctx, args, out); {
+	stdout := &steady{w: out.Stdout}
+	out.Stdout = stdout
+	err, status := cmp.Or(c.Run(ctx, args, out), stdout.err), 1
+	switch {
 	case err == nil || errors.Is(err, flag.ErrHelp):
 		return 0
 	case errors.Is(err, ErrUsage):
-		fmt.Fprintln(out.Stderr, "bench:", err)
-		return 2
+		status = 2
 	case errors.Is(err, context.Canceled):
-		fmt.Fprintln(out.Stderr, "bench: interrupted")
-		return 130
-	default:
-		fmt.Fprintln(out.Stderr, "bench:", err)
-		return 1
+		err, status = errors.New("interrupted"), 130
 	}
+	fmt.Fprintln(out.Stderr, "bench:", err)
+	return status
+}
+
+// steady keeps the first error of a writer for the end, so that commands need not look.
+type steady struct {
+	w   io.Writer
+	err error
+}
+
+func (s *steady) Write(b []byte) (int, error) {
+	_, err := s.w.Write(b)
+	s.err = cmp.Or(s.err, err)
+	return len(b), nil
 }
 
 func summary(list []Command) string {
@@ -106,12 +118,10 @@ func Warning() string {
 }
 
 func processor() string {
-	text, err := os.ReadFile("/proc/cpuinfo")
-	if err == nil {
-		for _, line := range strings.Split(string(text), "\n") {
-			if name, value, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(name) == "model name" {
-				return strings.TrimSpace(value)
-			}
+	text, _ := os.ReadFile("/proc/cpuinfo")
+	for line := range strings.Lines(string(text)) {
+		if name, value, _ := strings.Cut(line, ":"); strings.TrimSpace(name) == "model name" {
+			return strings.TrimSpace(value)
 		}
 	}
 	return "processor not known"
@@ -184,7 +194,7 @@ func (c *Common) Add(fs *flag.FlagSet, quick string) {
 }
 
 func (c *Common) Share() (Share, error) {
-	s := Share{Part: 1, Of: 1, Fresh: c.fresh}
+	s := Share{1, 1}
 	switch {
 	case c.part != "" && c.merge != 0:
 		return s, fmt.Errorf("%w: -part does some of the runs and -merge the rest: give only one of them", ErrUsage)
@@ -193,26 +203,15 @@ func (c *Common) Share() (Share, error) {
 	case c.merge < 0:
 		return s, fmt.Errorf("%w: -merge is %d, want ≥ 1", ErrUsage, c.merge)
 	case c.merge > 1:
-		s.Part, s.Of = 0, c.merge
+		s = Share{0, c.merge}
 	case c.part != "":
-		a, b, ok := strings.Cut(c.part, "/")
+		a, b, _ := strings.Cut(c.part, "/")
 		part, err1 := strconv.Atoi(a)
 		of, err2 := strconv.Atoi(b)
-		if !ok || err1 != nil || err2 != nil || part < 1 || of < part {
+		if err1 != nil || err2 != nil || part < 1 || of < part {
 			return s, fmt.Errorf("%w: -part %q, want i/n with 1 ≤ i ≤ n", ErrUsage, c.part)
 		}
-		s.Part, s.Of = part, of
+		s = Share{part, of}
 	}
 	return s, nil
-}
-
-// Unfinished says what to do next if a part waits for others, and passes other errors on.
-func (s Share) Unfinished(err error, out Terminal) error {
-	if !errors.Is(err, errUnfinished) || s.Part == 0 {
-		return err
-	}
-	_, err = fmt.Fprintf(out.Stdout,
-		"part %d of %d: done so far as it can be without the others; when they are there too, "+
-			"the same command goes on, or -merge %[2]d does the rest, and reports\n", s.Part, s.Of)
-	return err
 }

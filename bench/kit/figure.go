@@ -30,9 +30,7 @@ func WriteFigure(w io.Writer, folder, name string, fig *plot.Figure) error {
 		case err != nil:
 			return err
 		}
-		if _, err := io.WriteString(w, said); err != nil {
-			return err
-		}
+		fmt.Fprint(w, said)
 	}
 	return nil
 }
@@ -56,13 +54,14 @@ func Style(name string) int {
 	return 1 + slices.Index(list, name)
 }
 
-func Table(w io.Writer, lines [][]string) error {
+// Table writes cells in columns, and an empty line.
+func Table(w io.Writer, lines [][]string) {
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	for _, cells := range lines {
 		fmt.Fprintln(tw, strings.TrimRight(strings.Join(cells, "\t"), "\t "))
 	}
 	fmt.Fprintln(tw)
-	return tw.Flush()
+	tw.Flush()
 }
 
 // Estimate has half its 95 % confidence interval.
@@ -83,15 +82,15 @@ func MeanOf(v []float64) Estimate {
 	if len(v) < 2 {
 		return Estimate{mean, math.Inf(1)}
 	}
-	return Estimate{mean, student(len(v)-1, 0.95) * math.Sqrt(square/(n-1)/n)}
+	return Estimate{mean, student(len(v)-1) * math.Sqrt(square/(n-1)/n)}
 }
 
-// student returns the t ≥ 0 with P(|T| ≤ t) = p for n degrees of freedom. T = √n tan Θ, Θ with a
+// student returns the t with P(|T| ≤ t) = 0.95 for n degrees of freedom. T = √n tan Θ, Θ with a
 // density ∝ cos^{n−1} (Abramowitz, Stegun, Handbook of Mathematical Functions, 26.7).
-func student(n int, p float64) float64 {
+func student(n int) float64 {
 	lo, hi := 0.0, math.Pi/2
 	for range 60 {
-		if mid := (lo + hi) / 2; cosines(n-1, mid) < p*cosines(n-1, math.Pi/2) {
+		if mid := (lo + hi) / 2; cosines(n-1, mid) < 0.95*cosines(n-1, math.Pi/2) {
 			lo = mid
 		} else {
 			hi = mid

@@ -2,6 +2,7 @@ package kit
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/json"
@@ -14,12 +15,10 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"time"
 )
 
 // A ledger keeps results in a file, after their identity. A torn last line is dropped; any other
-// defect is an error with its line. Whole lines are appended, so two processes on one campaign waste
-// work and spoil nothing.
+// defect is an error with its line.
 type ledger[R any] struct {
 	mu   sync.Mutex
 	file *os.File
@@ -36,52 +35,33 @@ func openLedger[R any](path string, id Identity) (*ledger[R], error) {
 		return nil, err
 	}
 	l := &ledger[R]{done: map[string]R{}}
-	empty, err := l.load(path, id)
+	whole, err := readLedger(path, id, l.done)
 	if err != nil {
 		return nil, err
 	}
 	if l.file, err = os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o644); err != nil {
 		return nil, err
 	}
-	if empty {
-		if err := l.write(id); err != nil {
-			return nil, errors.Join(err, l.file.Close())
-		}
+	if err = l.file.Truncate(whole); err == nil && whole == 0 {
+		err = l.write(id)
+	}
+	if err != nil {
+		return nil, errors.Join(err, l.file.Close())
 	}
 	return l, nil
 }
 
-// tornPause tells a torn line from one that another process is writing.
-var tornPause = 50 * time.Millisecond
-
-// load reads the file's records, cuts a torn line off, and says whether nothing is left.
-func (l *ledger[R]) load(path string, id Identity) (empty bool, err error) {
-	for torn := -1; ; time.Sleep(tornPause) {
-		good, size, err := readLedger(path, id, l.done)
-		if err != nil || good == size {
-			return good == 0, err
-		}
-		if good == torn {
-			return good == 0, os.Truncate(path, int64(good))
-		}
-		torn = good
-	}
-}
-
-// readLedger adds the results in a file, if there is one, to done, and returns the lengths of all but
-// a torn last line, and of all.
-func readLedger[R any](path string, id Identity, done map[string]R) (good, size int, err error) {
+// readLedger adds the results in a file, if there is one, to done, and returns the length of all but a
+// torn last line.
+func readLedger[R any](path string, id Identity, done map[string]R) (whole int64, err error) {
 	text, err := os.ReadFile(path)
-	if errors.Is(err, os.ErrNotExist) {
-		return 0, 0, nil
-	}
-	if err != nil {
-		return 0, 0, err
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return 0, err
 	}
 	for line := 1; ; line++ {
-		record, _, whole := bytes.Cut(text[good:], []byte("\n"))
-		if !whole {
-			return good, len(text), nil
+		record, rest, ended := bytes.Cut(text, []byte("\n"))
+		if !ended {
+			return whole, nil
 		}
 		var found Identity
 		var e entry[R]
@@ -90,16 +70,14 @@ func readLedger[R any](path string, id Identity, done map[string]R) (good, size 
 			into = &found
 		}
 		if err := decode(record, into); err != nil {
-			return 0, 0, fmt.Errorf("%s:%d: damaged record: %w; use -fresh to start over", path, line, err)
+			return 0, fmt.Errorf("%s:%d: damaged record: %w; use -fresh to start over", path, line, err)
 		}
-		if line == 1 {
-			if err := id.check(path, found); err != nil {
-				return 0, 0, fmt.Errorf("%w\nuse -fresh to start over, or another -out to keep it", err)
-			}
-		} else if e.Key != "" { // "": another process began it, too
+		if line > 1 {
 			done[e.Key] = e.Result
+		} else if err := id.check(path, found); err != nil {
+			return 0, fmt.Errorf("%w\nuse -fresh to start over, or another -out to keep it", err)
 		}
-		good += len(record) + 1
+		text, whole = rest, whole+int64(len(record))+1
 	}
 }
 
@@ -150,8 +128,6 @@ type Identity struct {
 // Source is a data file, of which the content alone counts.
 type Source struct{ Name, SHA256 string }
 
-func (s Source) String() string { return fmt.Sprintf("%s (SHA-256 %.12s)", s.Name, s.SHA256) }
-
 // check says where results in a file differ from id.
 func (id Identity) check(file string, found Identity) error {
 	why := ""
@@ -169,14 +145,11 @@ func (id Identity) check(file string, found Identity) error {
 }
 
 func sources(list []Source) string {
-	if len(list) == 0 {
-		return "none"
-	}
 	var words []string
 	for _, s := range list {
-		words = append(words, s.String())
+		words = append(words, fmt.Sprintf("%s (SHA-256 %.12s)", s.Name, s.SHA256))
 	}
-	return strings.Join(words, ", ")
+	return cmp.Or(strings.Join(words, ", "), "none")
 }
 
 func Digest(path string) (string, error) {

@@ -101,9 +101,7 @@ func (f *Figure) looks() (all [][]look, legend []entry) {
 			if s.Faint {
 				s.Name = "others"
 			}
-			if looks[j] = numbered(cmp.Or(s.Style, j+1)-1, cmp.Or(s.Style, j+1)-1); s.Name != "" {
-				looks[j] = enter(&legend, s)
-			}
+			looks[j] = enter(&legend, s)
 		}
 		all = append(all, looks)
 	}
@@ -129,7 +127,7 @@ func enter(legend *[]entry, s Series) look {
 	return e.look
 }
 
-// WriteCSV writes panel,series,x,y,lo,hi, exactly; empty names are numbers from 1.
+// WriteCSV writes panel,series,x,y,lo,hi, exactly; panels without a title have a number from 1.
 func (f *Figure) WriteCSV(w io.Writer) error {
 	exact := func(v []float64, k int) string {
 		if k >= len(v) {
@@ -139,10 +137,10 @@ func (f *Figure) WriteCSV(w io.Writer) error {
 	}
 	rows := [][]string{{"panel", "series", "x", "y", "lo", "hi"}}
 	for i, p := range f.Panels {
-		for j, s := range p.Series {
-			panel, name := cmp.Or(p.Title, strconv.Itoa(i+1)), cmp.Or(s.Name, strconv.Itoa(j+1))
+		panel := cmp.Or(p.Title, strconv.Itoa(i+1))
+		for _, s := range p.Series {
 			for k := range s.X {
-				rows = append(rows, []string{panel, name, exact(s.X, k), exact(s.Y, k), exact(s.Lo, k), exact(s.Hi, k)})
+				rows = append(rows, []string{panel, s.Name, exact(s.X, k), exact(s.Y, k), exact(s.Lo, k), exact(s.Hi, k)})
 			}
 		}
 	}

@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"encoding/csv"
 	"encoding/xml"
-	"errors"
+	"fmt"
 	"io"
 	"math"
 	"math/rand/v2"
@@ -45,12 +45,10 @@ func gallery() map[string]Figure {
 	point := Panel{Series: []Series{{X: []float64{0}, Y: []float64{0}}}}
 	bad := []float64{nan, inf, -inf, 0, -1, 1e308, 5e-324, 1, 2, nan, 3}
 	return map[string]Figure{
-		"bands":  {Caption: "c", Panels: []Panel{logPanel(curves...)}},
-		"twelve": {Panels: []Panel{logPanel(twelve...)}},
+		"twelve": {Caption: "c", Panels: []Panel{logPanel(twelve...)}},
 		"row":    {Panels: []Panel{logPanel(curves...), logPanel(curves[1:]...), logPanel()}},
 		"grid":   {Columns: 2, Panels: []Panel{point, logPanel(curves...), point}},
 		"point":  {Panels: []Panel{point}},
-		"alone":  {Panels: []Panel{logPanel(curves[:2]...), logPanel(curves[2]), logPanel(decay("other", 9, 2))}},
 		"slopes": {Panels: []Panel{{X: Axis{Log: true}, Y: Axis{Log: true},
 			Series: []Series{{Name: "a", X: []float64{1, 10, 100}, Y: []float64{2, 30, 100}, Markers: true}},
 			Lines: []Line{{Label: "n^{2}", C: 1, P: 2}, {Label: "limit", C: 1e3},
@@ -81,27 +79,11 @@ func render(t *testing.T, f Figure) string {
 	return b.String()
 }
 
-func parse(t *testing.T, svg string) string {
-	t.Helper()
-	d := xml.NewDecoder(strings.NewReader(svg))
-	var text strings.Builder
-	for {
-		token, err := d.Token()
-		if errors.Is(err, io.EOF) {
-			return text.String()
-		}
-		require.NoError(t, err)
-		if chars, ok := token.(xml.CharData); ok {
-			text.Write(chars)
-		}
-	}
-}
-
 func TestEveryFigure(t *testing.T) {
 	for name, f := range gallery() {
 		t.Run(name, func(t *testing.T) {
 			svg := render(t, f)
-			parse(t, svg)
+			require.NoError(t, xml.Unmarshal([]byte(svg), new(any)))
 			assert.Equal(t, svg, render(t, f), "same figure, same bytes")
 			// Nothing unprintable, no format whose arguments differ, no number that runs away.
 			assert.NotRegexp(t, `NaN|Inf|%!|[0-9]{7}`, svg)
@@ -121,25 +103,13 @@ func TestEveryFigure(t *testing.T) {
 				}
 			}
 			if l := pg.legend; len(l.entries) > 0 {
-				rows := (len(l.entries) + l.cols - 1) / l.cols
+				lines := (len(l.entries)+l.cols-1)/l.cols + len(pg.caption)
 				assert.Greater(t, l.y, lowest)
-				assert.LessOrEqual(t, l.y+float64(rows)*smallSize*lead+float64(len(pg.caption))*smallSize*lead, pg.h)
+				assert.LessOrEqual(t, l.y+float64(lines)*smallSize*lead, pg.h)
 				assert.GreaterOrEqual(t, l.x, margin)
 				assert.True(t, l.cols == 1 || l.x+float64(l.cols)*l.column-12 <= pg.w)
 			}
 		})
-	}
-}
-
-func TestTextIsEscaped(t *testing.T) {
-	f := Figure{Caption: "<script>alert(1)</script>", Panels: []Panel{{
-		Title: `a < b & "c"`, X: Axis{Label: "x^{−1/2} & y_{k}"}, Series: []Series{{Name: "</text>",
-			X: []float64{1, 2}, Y: []float64{1, 2}}}}}}
-	svg := render(t, f)
-	assert.NotContains(t, svg, "<script")
-	text := parse(t, svg)
-	for _, want := range []string{f.Panels[0].Title, f.Caption, "x−1/2 & yk", "</text>"} {
-		assert.Contains(t, text, want)
 	}
 }
 
@@ -159,16 +129,14 @@ func TestLine(t *testing.T) {
 	fr, svg := &pg.frames[0], render(t, f)
 	assert.Greater(t, fr.sy.hi, 3.0, "the horizontal line at 1000 is in the range")
 	assert.NotContains(t, svg, ">nowhere<", "a negative line has no place on a logarithmic axis")
-	drawn := regexp.MustCompile(`<path d="M(\S+) (\S+)L(\S+) (\S+)" fill="none" stroke="#707070".*\n`+
-		`<text x="(\S+)" y="(\S+)"[^>]*text-anchor="end"[^>]*><tspan[^>]*>([^<]*)<`).FindAllStringSubmatch(svg, -1)
+	drawn := regexp.MustCompile(`<path (d=.*) fill="none" stroke="#707070".*\n<text (x=\S+ y=\S+).* text-anchor="end"`+
+		`[^>]*><tspan[^>]*>([^<]*)<`).FindAllStringSubmatch(svg, -1)
 	require.Len(t, drawn, 3)
 	for i, m := range drawn {
-		l, v := fr.Lines[i], make([]float64, 7)
-		for k := 1; k < 7; k++ {
-			v[k], err = strconv.ParseFloat(m[k], 64)
-			require.NoError(t, err)
-		}
-		a, b, at := point{v[1], v[2]}, point{v[3], v[4]}, point{v[5], v[6]}
+		l := fr.Lines[i]
+		var a, b, at point
+		_, err = fmt.Sscanf(m[1]+m[2], `d="M%g %gL%g %g"x="%g" y="%g"`, &a.x, &a.y, &b.x, &b.y, &at.x, &at.y)
+		require.NoError(t, err)
 		x := []float64{fr.sx.value(a.x / fr.w), fr.sx.value(b.x / fr.w)}
 		for k, p := range []point{a, b} {
 			assert.InEpsilon(t, l.C*math.Pow(x[k], l.P), fr.sy.value(1-p.y/fr.h), 2e-3, l.Label)
@@ -178,7 +146,7 @@ func TestLine(t *testing.T) {
 		} else {
 			assert.InDeltaSlice(t, []float64{0, fr.w}, []float64{a.x, b.x}, 0.01)
 		}
-		assert.Contains(t, l.Label, m[7])
+		assert.Contains(t, l.Label, m[3])
 		off := math.Abs((b.x-a.x)*(at.y-a.y)-(b.y-a.y)*(at.x-a.x)) / math.Hypot(b.x-a.x, b.y-a.y)
 		assert.InDelta(t, 4.75, off, 2.3, "beside the line, not on it")
 		assert.True(t, at.x > (a.x+b.x)/2 && at.x <= b.x && at.y > 0 && at.y < fr.h, l.Label)
@@ -255,15 +223,15 @@ func TestEmptyFigure(t *testing.T) {
 
 func TestLooks(t *testing.T) {
 	f := Figure{Panels: []Panel{
-		{Series: []Series{{Name: "a"}, {Name: "b", Style: 5}, {}}},
-		{Series: []Series{{Name: "b", Markers: true}, {Name: "c"}, {Name: "a", Lo: []float64{}}, {Style: 9}}},
+		{Series: []Series{{Name: "a"}, {Name: "b", Style: 5}}},
+		{Series: []Series{{Name: "b", Markers: true}, {Name: "c"}, {Name: "a", Lo: []float64{}}}},
 		{Series: []Series{{Name: "d", Style: 3}, {Name: "e", Style: 5}}},
 	}}
 	looks, legend := f.looks()
-	a, b, c := numbered(0, 0), numbered(4, 4), numbered(2, 2)
-	assert.Equal(t, [][]look{{a, b, c}, {b, c, a, numbered(8, 8)}, {numbered(3, 2), numbered(5, 4)}}, looks)
+	a, b, c, d, e := numbered(0, 0), numbered(4, 4), numbered(2, 2), numbered(3, 2), numbered(5, 4)
+	assert.Equal(t, [][]look{{a, b}, {b, c, a}, {d, e}}, looks)
 	assert.Equal(t, []entry{{name: "a", look: a}, {name: "b", look: b, dots: true}, {name: "c", look: c},
-		{name: "d", look: numbered(3, 2)}, {name: "e", look: numbered(5, 4)}}, legend)
+		{name: "d", look: d}, {name: "e", look: e}}, legend)
 
 	seen, colour := map[look]bool{}, map[string]bool{}
 	for l := range 35 {
@@ -299,7 +267,7 @@ func TestBandOnLogAxis(t *testing.T) {
 func TestWriteCSV(t *testing.T) {
 	f := Figure{Panels: []Panel{
 		{Title: "one, two", Series: []Series{{Name: `"q"`, X: []float64{1, 0.1}, Y: []float64{math.NaN(), 1. / 3}}}},
-		{Series: []Series{{}, {X: []float64{1e-300}, Y: []float64{2}, Lo: []float64{1}, Hi: []float64{math.Inf(1)}}}},
+		{Series: []Series{{Name: "b", X: []float64{1e-300}, Y: []float64{2}, Lo: []float64{1}, Hi: []float64{math.Inf(1)}}}},
 	}}
 	var b bytes.Buffer
 	require.NoError(t, f.WriteCSV(&b))
@@ -309,7 +277,7 @@ func TestWriteCSV(t *testing.T) {
 		{"panel", "series", "x", "y", "lo", "hi"},
 		{"one, two", `"q"`, "1", "NaN", "", ""},
 		{"one, two", `"q"`, "0.1", "0.3333333333333333", "", ""},
-		{"2", "2", "1e-300", "2", "1", "+Inf"},
+		{"2", "b", "1e-300", "2", "1", "+Inf"},
 	}, rows)
 }
 

@@ -245,9 +245,9 @@ func (p preset) race(ctx context.Context, args []string, out kit.Terminal) error
 	if err := t.check(p, kit.IsSet(fs, "methods")); err != nil {
 		return err
 	}
-	var err, bad error
+	var err error
 	t.entrants, err = lineup(cmp.Or(t.methods, survivalists))
-	t.share, bad = t.Share()
+	_, bad := t.Share()
 	makers, lacks := p.makers(&t.flags)
 	if err := kit.FirstOf(err, bad, lacks); err != nil {
 		return err
@@ -258,20 +258,23 @@ func (p preset) race(ctx context.Context, args []string, out kit.Terminal) error
 	if err := t.prepare(p.points); err != nil {
 		return err
 	}
-	if err := t.play(ctx, out); err != nil {
-		return t.share.Unfinished(err, out)
-	}
-	told := []string{""}
-	for _, p := range t.problems {
-		if !slices.Contains(told, p.features) {
-			fmt.Fprintln(out.Stdout, p.features)
-			told = append(told, p.features)
+	return kit.Play(t.Common, t.file, t.identity(), out, func(c *kit.Campaign[trial]) error {
+		if err := t.play(ctx, c, out); err != nil {
+			return err
 		}
-	}
-	if t.ablate {
-		return t.ablation(out.Stdout)
-	}
-	return p.report(t, out.Stdout)
+		told := []string{""}
+		for _, p := range t.problems {
+			if !slices.Contains(told, p.features) {
+				fmt.Fprintln(out.Stdout, p.features)
+				told = append(told, p.features)
+			}
+		}
+		if t.ablate {
+			t.ablation(out.Stdout)
+			return nil
+		}
+		return p.report(t, out.Stdout)
+	})
 }
 
 func (t *tournament) prepare(points int) (err error) {

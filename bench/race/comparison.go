@@ -27,26 +27,21 @@ output; then, at the most samples, the method's evaluations and µs a sample, an
 `)
 	verdicts := ""
 	for _, e := range t.entrants {
-		if !e.untuned() && t.given == nil {
-			continue
+		if !e.rival() || t.given != nil {
+			verdicts += t.comparisonSummary(w, e, rows, best)
 		}
-		verdict, err := t.comparisonSummary(w, e, rows, best)
-		if err != nil {
+	}
+	t.outs(w)
+	if t.given == nil && slices.ContainsFunc(t.entrants, (*entrant).rival) {
+		if err := t.writeRivals(w, best); err != nil {
 			return err
 		}
-		verdicts += verdict
 	}
-	err := t.outs(w)
-	if err == nil && t.given == nil && slices.ContainsFunc(t.entrants, (*entrant).rival) {
-		err = t.writeRivals(w, best)
+	if err := t.write(w, rows, "over best rival", best.over); err != nil {
+		return err
 	}
-	if err == nil {
-		err = t.write(w, rows, "over best rival", best.over)
-	}
-	if err == nil {
-		_, err = io.WriteString(w, verdicts)
-	}
-	return err
+	fmt.Fprint(w, verdicts)
+	return nil
 }
 
 func (t *tournament) head(before ...string) []string {
@@ -88,9 +83,9 @@ func (p *problem) in(group string) bool {
 }
 
 // comparisonSummary prints a method's table and summaries; the verdict is on all problems.
-func (t *tournament) comparisonSummary(w io.Writer, e *entrant, rows []row, best rivals) (verdict string, err error) {
+func (t *tournament) comparisonSummary(w io.Writer, e *entrant, rows []row, best rivals) (verdict string) {
 	lines := [][]string{t.head("ahead, geometric mean, worst", "")}
-	better, last, diverged := t.better(rows, best.over), summary{}, 0
+	better, last, diverged := better(rows, best.over), summary{}, 0
 	for _, g := range groups {
 		for o, output := range append(t.outputs(), "better") {
 			list, line := rows, []string{g, output}
@@ -117,10 +112,13 @@ func (t *tournament) comparisonSummary(w io.Writer, e *entrant, rows []row, best
 			"times its error in the geometric mean and %.3g at worst (%s).\n",
 			kit.Last(t.budgets), e.Name, last.ahead, last.n, last.mean(), last.worst, last.name)
 	}
-	return verdict, kit.FirstOf(kit.Table(w, t.comparisonTable(e, rows, best)), kit.Table(w, lines))
+	kit.Table(w, t.comparisonTable(e, rows, best))
+	kit.Table(w, lines)
+	return verdict
 }
 
-func (t *tournament) better(rows []row, value func(row) float64) (list []row) {
+// better has of each selection and budget the row of the output with the smaller value.
+func better(rows []row, value func(row) float64) (list []row) {
 	for _, r := range rows {
 		i := slices.IndexFunc(list, func(b row) bool { return b.selection == r.selection && b.budget == r.budget })
 		if i < 0 {
@@ -169,7 +167,7 @@ func (t *tournament) summaries(rows []row, value func(row) float64, in func(row)
 	return list
 }
 
-func (t *tournament) outs(w io.Writer) error {
+func (t *tournament) outs(w io.Writer) {
 	lines := [][]string{t.head(fmt.Sprintf("out of the race, over %d times the best rival's error in the choice", outOfRace))}
 	for _, e := range t.entrants {
 		line, total := []string{e.Name}, 0
@@ -186,10 +184,9 @@ func (t *tournament) outs(w io.Writer) error {
 			lines = append(lines, line)
 		}
 	}
-	if len(lines) == 1 {
-		return nil
+	if len(lines) > 1 {
+		kit.Table(w, lines)
 	}
-	return kit.Table(w, lines)
 }
 
 // write writes the rows as NAME.csv, with one column of the command's own.
@@ -216,8 +213,8 @@ func (t *tournament) save(w io.Writer, ending string, fill func(io.Writer) error
 	if err := atomicfile.Write(path, fill); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(w, "wrote %s\n", path)
-	return err
+	fmt.Fprintf(w, "wrote %s\n", path)
+	return nil
 }
 
 // number is empty for NaN.
@@ -245,9 +242,7 @@ func (t *tournament) overLimit(r row) float64 { return r.Mean / t.limitAt(r.prob
 func (t *tournament) limits(w io.Writer) error {
 	rows := t.rows()
 	for _, p := range t.problems {
-		if err := t.limitTable(w, p, rows); err != nil {
-			return err
-		}
+		t.limitTable(w, p, rows)
 	}
 	lines := [][]string{t.head("error over the limit: geometric mean, worst, on how many problems", "", "")}
 	for _, e := range t.entrants {
@@ -263,9 +258,8 @@ func (t *tournament) limits(w io.Writer) error {
 			}
 		}
 	}
-	if err := kit.FirstOf(kit.Table(w, lines), t.outs(w)); err != nil {
-		return err
-	}
+	kit.Table(w, lines)
+	t.outs(w)
 	if fig := t.limitFigure(rows); len(fig.Panels) > 0 {
 		if err := t.save(w, ".svg", fig.WriteSVG); err != nil {
 			return err
@@ -274,7 +268,7 @@ func (t *tournament) limits(w io.Writer) error {
 	return t.write(w, rows, "ratio", t.overLimit)
 }
 
-func (t *tournament) limitTable(w io.Writer, p *problem, rows []row) error {
+func (t *tournament) limitTable(w io.Writer, p *problem, rows []row) {
 	if p.limit == nil {
 		fmt.Fprintf(w, "%s (%s): no limit; mean error over %d trials\n", p.name, p.half, t.trials)
 	} else {
@@ -283,35 +277,32 @@ func (t *tournament) limitTable(w io.Writer, p *problem, rows []row) error {
 			p.name, p.half, p.limit.Xi, p.limit.Phi, 100*p.limit.StdErr/p.limit.At(1, 1), p.limit.Free, t.trials)
 	}
 	lines := [][]string{append(t.head("method", "output"), "evaluations, µs a sample", "at the largest")}
-	var line []string
-	for _, r := range rows {
-		if r.problem != p {
+	for some := range slices.Chunk(rows, len(t.budgets)) {
+		if some[0].problem != p {
 			continue
 		}
-		if r.budget == 0 {
-			line = []string{r.entrant.Name, t.outputs()[r.output]}
+		line := []string{some[0].entrant.Name, t.outputs()[some[0].output]}
+		for _, r := range some {
+			text := r.failed()
+			switch limit := t.limitAt(p, r.budget); {
+			case text != "":
+			case p.limit == nil:
+				text = fmt.Sprintf("%.2e ± %.0e", r.Mean, r.Half)
+			default:
+				text = fmt.Sprintf("%.3g ± %.2g", r.Mean/limit, r.Half/limit)
+			}
+			line = append(line, text)
 		}
-		text := r.failed()
-		switch limit := t.limitAt(p, r.budget); {
-		case text != "":
-		case p.limit == nil:
-			text = fmt.Sprintf("%.2e ± %.0e", r.Mean, r.Half)
-		default:
-			text = fmt.Sprintf("%.3g ± %.2g", r.Mean/limit, r.Half/limit)
-		}
-		line = append(line, text)
-		if r.budget == len(t.budgets)-1 {
-			lines = append(lines, append(line, r.perSample(), r.told()))
-		}
+		lines = append(lines, append(line, kit.Last(some).perSample(), kit.Last(some).told()))
 	}
-	return kit.Table(w, lines)
+	kit.Table(w, lines)
 }
 
 func (t *tournament) limitFigure(rows []row) *plot.Figure {
 	fig := &plot.Figure{Columns: 4, Caption: fmt.Sprintf("Mean over %d trials (and, where methods are few, its 95 %% "+
 		"interval, as far down as up by ratio) of the better of last iterate and running mean, over the limit that the "+
 		"samples set; tuned methods at the best of 100 settings for each budget.", t.trials)}
-	better := t.better(rows, t.overLimit)
+	better := better(rows, t.overLimit)
 	for _, p := range t.problems {
 		if p.limit == nil {
 			continue

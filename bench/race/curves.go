@@ -162,9 +162,7 @@ func (t *tournament) curves(w io.Writer) error {
 			}
 			panels[i] = append(panels[i], panel)
 		}
-		if err := t.curveTables(w, p, curves, at); err != nil {
-			return err
-		}
+		t.curveTables(w, p, curves, at)
 	}
 	fig := plot.Figure{Panels: slices.Concat(panels...), Columns: len(t.problems), Caption: caption}
 	if fig.Columns == 1 {
@@ -173,7 +171,7 @@ func (t *tournament) curves(w io.Writer) error {
 	return kit.WriteFigure(w, t.Out, t.file, &fig)
 }
 
-func (t *tournament) curveTables(w io.Writer, p *problem, curves []curve, at []float64) error {
+func (t *tournament) curveTables(w io.Writer, p *problem, curves []curve, at []float64) {
 	slices.SortStableFunc(curves, func(a, b curve) int { return cmp.Compare(a.end(), b.end()) })
 	first, middle, rival := 0.0, "mean ± standard deviation", best(curves)
 	for _, c := range curves {
@@ -202,10 +200,9 @@ func (t *tournament) curveTables(w io.Writer, p *problem, curves []curve, at []f
 				fmt.Sprintf("%d of %d, %.2g samples spent", c.blown, c.tried, float64(c.spent))})
 		}
 	}
-	if len(settings) == 1 {
-		return kit.Table(w, lines)
+	if kit.Table(w, lines); len(settings) > 1 {
+		kit.Table(w, settings)
 	}
-	return kit.FirstOf(kit.Table(w, lines), kit.Table(w, settings))
 }
 
 func (c curve) perSample(n float64) string {
@@ -260,13 +257,13 @@ func (t *tournament) survival(w io.Writer) error {
 		}
 		errs, ratios, costs = append(errs, line), append(ratios, append(ratio, equal...)), append(costs, cost)
 	}
-	if err := kit.FirstOf(kit.Table(w, errs), kit.Table(w, ratios), kit.Table(w, costs)); err != nil {
-		return err
-	}
-	_, err := fmt.Fprintf(w, "SAA-Newton is ahead of the better of TTSA and BSA on %d of %d problems, "+
+	kit.Table(w, errs)
+	kit.Table(w, ratios)
+	kit.Table(w, costs)
+	fmt.Fprintf(w, "SAA-Newton is ahead of the better of TTSA and BSA on %d of %d problems, "+
 		"STABLE, adaptive, on %d; +Inf: a trial diverged, and where trials of both of these did, their last good "+
 		"iterates count.\n", ahead[0], len(t.problems), ahead[1])
-	return err
+	return nil
 }
 
 func (c curve) survived() float64 {
@@ -277,7 +274,7 @@ func (c curve) survived() float64 {
 }
 
 // ablation prints how many settings diverged, and the median error of all, at last good iterates.
-func (t *tournament) ablation(w io.Writer) error {
+func (t *tournament) ablation(w io.Writer) {
 	lines := [][]string{append([]string{"diverged, median error over the settings"}, names(t.entrants)...)}
 	total, all := map[*entrant]int{}, []string{fmt.Sprintf("all, of %d", len(t.problems)*len(t.entrants[0].grid()))}
 	for i, s := range t.selections {
@@ -297,5 +294,5 @@ func (t *tournament) ablation(w io.Writer) error {
 	for _, e := range t.entrants {
 		all = append(all, fmt.Sprint(total[e]))
 	}
-	return kit.Table(w, append(lines, all))
+	kit.Table(w, append(lines, all))
 }

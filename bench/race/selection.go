@@ -49,14 +49,20 @@ func (e *entrant) grid() (g []setting) {
 	return g
 }
 
+// steps are α and β of a setting, in the problem's units.
+func (e *entrant) steps(p *problem, s setting) (alpha, beta bilevel.Power) {
+	alpha.C, beta.C = p.units.of(e)
+	alpha.C, beta.C = s.Alpha*alpha.C, s.Beta*beta.C
+	if s.Falling {
+		alpha.P, beta.P = e.Orders[0], e.Orders[1]
+	}
+	return alpha, beta
+}
+
 func (e *entrant) make(p *problem, s setting) bilevel.Method {
 	t := method.Tuning{MuG: p.muG, LG: p.lG, CGxy: p.cGxy}
 	if e.tuned() {
-		alpha, beta := p.units.of(e)
-		t.Alpha, t.Beta = bilevel.Constant(s.Alpha*alpha), bilevel.Constant(s.Beta*beta)
-		if s.Falling {
-			t.Alpha, t.Beta = bilevel.Power{C: s.Alpha * alpha, P: e.Orders[0]}, bilevel.Power{C: s.Beta * beta, P: e.Orders[1]}
-		}
+		t.Alpha, t.Beta = e.steps(p, s)
 		e.Variants[s.Variant].Set(&t)
 	}
 	return e.New(t)
@@ -66,15 +72,14 @@ func (e *entrant) describe(p *problem, s setting) (text, edge string) {
 	if !e.tuned() {
 		return "defaults", ""
 	}
-	order := func(c, p float64) string {
-		if s.Falling && p > 0 {
-			return fmt.Sprintf("%.3g/(k+1)^%.2g", c, p)
+	order := func(s bilevel.Power) string {
+		if s.P > 0 {
+			return fmt.Sprintf("%.3g/(k+1)^%.2g", s.C, s.P)
 		}
-		return fmt.Sprintf("%.3g", c)
+		return fmt.Sprintf("%.3g", s.C)
 	}
-	alpha, beta := p.units.of(e)
-	text = fmt.Sprintf("α = %s, β = %s, %s",
-		order(s.Alpha*alpha, e.Orders[0]), order(s.Beta*beta, e.Orders[1]), e.Variants[s.Variant].Name)
+	alpha, beta := e.steps(p, s)
+	text = fmt.Sprintf("α = %s, β = %s, %s", order(alpha), order(beta), e.Variants[s.Variant].Name)
 	for i, v := range []float64{s.Alpha, s.Beta} {
 		if v == paperSteps[0] || v == kit.Last(paperSteps) {
 			edge += []string{"α", "β"}[i]

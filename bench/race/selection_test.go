@@ -38,6 +38,15 @@ func named(name string, tuned bool) *entrant {
 	return &entrant{method.Entry{Name: name, Needs: method.Needs{Alpha: tuned}}}
 }
 
+// putAll are so many runs of the choice with each setting i that is left, with the error 10 + i.
+func (t *tournament) putAll(s *selection, b, runs int) {
+	for _, i := range s.going {
+		for r := range runs {
+			t.put(s, i, b, r, 10+float64(i), 10+float64(i), 3)
+		}
+	}
+}
+
 // put is a run of the choice with the errors of both outputs, that has failed before a mark.
 func (t *tournament) put(s *selection, setting, b, i int, last, mean float64, reached int) {
 	v := trial{Error: []float64{last, last - 0.5, last + 0.5}, Mean: []float64{mean, mean, mean}, Reached: reached}
@@ -70,9 +79,7 @@ func TestSelection(t *testing.T) {
 	assert.NotContains(t, s.going, 50)
 
 	assert.Len(t, u.tuning(1, false), keeps[0])
-	for _, i := range s.going {
-		u.put(s, i, 1, 0, 7, 7, 3)
-	}
+	u.putAll(s, 1, 1)
 	u.put(s, 4, 1, 0, 3, 4, 3)
 	u.final(1)
 	u.judge(1)
@@ -85,11 +92,7 @@ func TestSelection(t *testing.T) {
 func TestFinals(t *testing.T) {
 	u := duel(3, "m")
 	s := u.selections[0]
-	for i := range s.going {
-		for r := range 3 {
-			u.put(s, i, 0, r, 10+float64(i), 10+float64(i), 3)
-		}
-	}
+	u.putAll(s, 0, 3)
 	u.put(s, 1, 0, 0, 1, 1, 0)
 	u.put(s, 50, 0, 1, 0.6, 0.6, 3)
 	u.final(0)
@@ -108,9 +111,7 @@ func TestFinals(t *testing.T) {
 	// However bad the finals, what has one run comes behind them, but before what failed.
 	u.begin()
 	s = u.selections[0]
-	for i := range s.going {
-		u.put(s, i, 0, 0, 10+float64(i), 10+float64(i), 3)
-	}
+	u.putAll(s, 0, 1)
 	u.final(0)
 	for _, i := range s.finals {
 		u.put(s, i, 0, 1, 500, 500, map[bool]int{true: 3}[i == 8])
@@ -130,9 +131,7 @@ func TestFallBack(t *testing.T) {
 	u := duel(1, "m")
 	s := u.selections[0]
 	for b := range u.budgets {
-		for i := range s.going {
-			u.put(s, i, b, 0, 10+float64(i), 10+float64(i), 3)
-		}
+		u.putAll(s, b, 1)
 		u.final(b)
 		u.judge(b)
 	}
@@ -195,10 +194,9 @@ func TestNoCellIsEmpty(t *testing.T) {
 	assert.Equal(t, best, read)
 	text := new(strings.Builder)
 	ours.output = 1
-	verdict, err := u.comparisonSummary(text, a.entrant, []row{ours}, best)
-	require.NoError(t, err)
 	assert.Equal(t, "At 10 samples the better output of a is ahead of the best rival on 1 of 1 problems, "+
-		"with 0.25 times its error in the geometric mean and 0.25 at worst (p).\n", verdict)
+		"with 0.25 times its error in the geometric mean and 0.25 at worst (p).\n",
+		u.comparisonSummary(text, a.entrant, []row{ours}, best))
 	assert.Contains(t, text.String(), "0.25, b mean (failed in 1 of 4 trials)")
 	assert.Regexp(t, `finite sums +better +–\nstreams +last +–\nstreams +mean +1 of 1, 0.25`, text.String())
 
@@ -230,7 +228,7 @@ func TestOutOfRace(t *testing.T) {
 			Evals: make([]float64, 3), Reached: 3}
 	}
 	rows, text := u.rows(), new(strings.Builder)
-	require.NoError(t, u.outs(text))
+	u.outs(text)
 	assert.Regexp(t, `\nbad +0 of 1 +1 of 1 +1 of 1\n\n$`, text.String())
 	assert.NotContains(t, text.String(), "good")
 	for _, r := range rows {
@@ -264,42 +262,44 @@ func TestRacesFallBack(t *testing.T) {
 	var runs atomic.Int64
 	e := &entrant{ttsa}
 	e.New = func(u method.Tuning) bilevel.Method {
-		m := ttsa.New(u)
-		if weak == "all" {
+		switch {
+		case weak == "all":
 			return method.TTSA{}
+		case fmt.Sprint(u) == weak && runs.Add(1) > 3:
+			return brittle{ttsa.New(u)}
+		case weak == "first":
+			weak = fmt.Sprint(u)
 		}
-		if fmt.Sprint(u) == weak && runs.Add(1) > 3 {
-			return brittle{m}
-		}
-		return m
+		return ttsa.New(u)
 	}
-	race := func(mean bool) *selection {
-		u := &tournament{file: "x", problems: []*problem{p}, entrants: []*entrant{e}, budgets: []uint64{300},
-			marks: []uint64{100, 300}, flags: flags{Common: kit.Common{Out: t.TempDir()}, trials: 2, tune: 3}, mean: mean, share: kit.Share{Part: 1, Of: 1}}
+	race := func() (*selection, result) {
+		u := &tournament{problems: []*problem{p}, entrants: []*entrant{e}, budgets: []uint64{300}, marks: []uint64{100, 300},
+			flags: flags{trials: 2, tune: 3}, mean: true}
 		u.begin()
-		require.NoError(t, u.play(context.Background(), kit.Terminal{Stdout: io.Discard, Stderr: io.Discard}))
-		assert.Equal(t, weak == "all", u.result(u.selections[0], 0, 0).diverged > 0)
-		assert.Equal(t, weak == "all", u.curveOf(u.selections[0]).failed > 0)
+		require.NoError(t, kit.Play(kit.Common{Out: t.TempDir()}, "x", kit.Identity{}, kit.Terminal{},
+			func(c *kit.Campaign[trial]) error {
+				return u.play(context.Background(), c, kit.Terminal{Stderr: io.Discard})
+			}))
 		s := u.selections[0]
 		ends := map[float64]bool{u.done[u.choiceKey(s, s.rank[0][0][0], 0, 0)].held(0, 2): true}
 		for _, v := range u.trialsOf(s, 0, 0) {
 			ends[v.held(0, 1)] = true
 		}
 		assert.Equal(t, weak == "all", len(ends) < 3, "each run has a seed of its own")
-		return s
+		assert.Equal(t, weak == "all", u.curveOf(s).failed > 0)
+		return s, u.result(s, 0, 0)
 	}
-	for _, mean := range []bool{false, true} {
-		weak = "none"
-		rank := race(mean).rank[0][0]
-		require.Len(t, rank, tries)
-		first := e.grid()[rank[0]]
-		e := *e
-		e.New = func(u method.Tuning) bilevel.Method { weak = fmt.Sprint(u); return ttsa.New(u) }
-		e.make(p, first)
-		runs.Store(0)
-		assert.Equal(t, rank[1:], race(mean).rank[0][0])
-	}
+	s, r := race()
+	rank := s.rank[0][0]
+	require.Len(t, rank, tries)
+	assert.Zero(t, r.diverged)
+	weak = "first"
+	e.make(p, e.grid()[rank[0]])
+	runs.Store(0)
+	s, r = race()
+	assert.Equal(t, rank[1:], s.rank[0][0])
+	assert.Zero(t, r.diverged)
 	weak = "all"
-	s := race(false)
-	assert.Equal(t, []int{100, 100}, []int{s.tried, s.blown})
+	s, r = race()
+	assert.Equal(t, []int{100, 100, 2}, []int{s.tried, s.blown, r.diverged})
 }

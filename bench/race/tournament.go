@@ -21,12 +21,11 @@ type tournament struct {
 	describe   string // what else results depend on
 	problems   []*problem
 	entrants   []*entrant
-	budgets    []uint64 // of samples, ascending
-	marks      []uint64 // of trials, the budgets among them
-	each       bool     // the larger count of ξ and φ counts, not the sum
-	mean       bool     // with the running mean
-	median     bool     // curves are medians with quartiles
-	share      kit.Share
+	budgets    []uint64     // of samples, ascending
+	marks      []uint64     // of trials, the budgets among them
+	each       bool         // the larger count of ξ and φ counts, not the sum
+	mean       bool         // with the running mean
+	median     bool         // curves are medians with quartiles
 	given      rivals       // instead of this race's
 	selections []*selection // problem by problem
 	done       map[string]trial
@@ -184,21 +183,13 @@ func (t *tournament) identity() kit.Identity {
 	return id
 }
 
-func (t *tournament) play(ctx context.Context, out kit.Terminal) (err error) {
-	c, err := kit.Open[trial](t.Out, t.file, t.identity(), t.share)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, c.Close()) }()
-	if err := t.choose(ctx, c, out); err != nil {
-		return err
-	}
-	for {
-		t.done, err = c.Complete(ctx, t.racing(), "trials", out)
-		if err != nil || !t.fallBack() {
-			return err
+func (t *tournament) play(ctx context.Context, c *kit.Campaign[trial], out kit.Terminal) (err error) {
+	for err = t.choose(ctx, c, out); err == nil; {
+		if t.done, err = c.Complete(ctx, t.racing(), "trials", out); err == nil && !t.fallBack() {
+			return nil
 		}
 	}
+	return err
 }
 
 // trial is one run, measured at marks. Behind a failure stand the errors of the last good iterate.

@@ -85,9 +85,7 @@ func (e *engine) run(ctx context.Context, p *kit.Progress, out kit.Terminal) err
 	var failed error
 	record := func(s *bilevel.Solver) bool {
 		if k := s.K(); len(e.f) > 0 && k < e.steps && k < e.mark(next) && !arrived {
-			if p.Due() {
-				p.Update(float64(k)/float64(e.steps), "step %d of %d, F = %.6f", k, e.steps, e.f[len(e.f)-1])
-			}
+			p.Update(float64(k)/float64(e.steps), "step %d of %d, F = %.6f", k, e.steps, e.f[len(e.f)-1])
 			return true
 		}
 		for e.mark(next) <= s.K() {
