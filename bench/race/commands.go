@@ -173,13 +173,13 @@ func (f *flags) add(fs *flag.FlagSet, p preset) {
 func (f *flags) check(p preset, methods bool) error {
 	switch {
 	case f.Quick && p.budgets == nil:
-		if f.samples = f.samples * 3 / 10; f.samples < 1000 {
+		f.samples, f.trials = f.samples*3/10, min(f.trials, 4)
+		if f.samples < 1000 {
 			return fmt.Errorf("%w: -quick takes 3 in 10 of -samples: want ≥ 3334", kit.ErrUsage)
 		}
-		f.trials = min(f.trials, 4)
 	case f.Quick:
-		f.trials = min(f.trials, map[bool]int{false: 4, true: 8}[p.each])
-		if f.samples, f.data = min(f.samples, 5000), ""; !methods {
+		f.samples, f.trials, f.data = min(f.samples, 5000), min(f.trials, map[bool]int{false: 4, true: 8}[p.each]), ""
+		if !methods {
 			f.methods = "SAA-Newton,STABLE,S-TFBO,SOBA,SABA,HOAG"
 		}
 	}
@@ -344,10 +344,9 @@ for α is 100 times the paper's: u has the scale of a logarithm.
 
 On every data set, in both forms of the weights, for small and large μ_g, and on quadratic problems:
 how many of the 100 settings of the paper's grid end non-finite, for the paper's method with its bound
-C_gxy and for it with this module's safeguards, too; and how SAA-Newton, this module's default, and
-STABLE with steps that adapt stand to TTSA and BSA at their best, at equal samples and at equal
-evaluations, and to HOAG, which takes all rows in every step and has no setting. SAA-Newton is not the
-paper's method but Newton's, on samples that grow.` + choiceUsage + `
+C_gxy and with this module's safeguards, too; and how SAA-Newton, this module's default, and STABLE
+with steps that adapt stand to TTSA and BSA at their best, at equal samples and at equal evaluations,
+and to HOAG, which takes all rows in every step and has no setting.` + choiceUsage + `
   go run ./bench survive -quick
   go run ./bench survive -data ../data
   go run ./bench survive -ablate             what each safeguard is worth
@@ -365,12 +364,10 @@ and running means, at 1000, 5000, 20000 and 100000 samples of each kind.` + roun
 
 	untunedUsage = `go run ./bench untuned: a method that nobody tunes, on anybody's problem
 
-Problems in foreign units, with far starts, wide and tight boxes, solutions on the boundary, of large
-dimension and condition, with heavy tails, of min-max and compositional kind, on data, as sums and as
-streams. The figure of merit is the error over that of the best rival, whose grid of settings is laid
-in the problem's units; the untuned methods take nothing. Where trials of every rival fail, the best
-one stands, marked, and counts with its last good iterates. The best rivals are kept in
-untuned-rivals.csv in the -out folder, for -against.` + roundsUsage + `
+On problems of all kinds, the error over that of the best rival, whose grid of settings is laid in the
+problem's units; the untuned methods take nothing. Where trials of every rival fail, the best one
+stands, marked, and counts with its last good iterates. The best rivals are kept in untuned-rivals.csv
+in the -out folder, for -against.` + roundsUsage + `
   go run ./bench untuned -quick
   go run ./bench untuned -only simplex,ball -methods STABLE,SOBA
   go run ./bench untuned -methods MINE -against bench/rivals.csv,bench/rivals-large.csv
@@ -386,9 +383,9 @@ fails in a trial gives way to the next best, 4 times at most.
 
 	roundsUsage = choiceUsage + `
 That goes for each budget, by last iterate and by mean, in rounds: all settings run to the first
-budget, the best 30 to the second, 10 to the third, 5 to the last; methods for finite sums, which
-first read them once, try all at every budget. A rival that is over 10 times behind the best one at
-the second budget or later is out of the race on that problem.
+budget, the best 30 to the second, 10 to the third, 5 to the last; methods for finite sums all at every
+budget. A rival that is over 10 times behind the best one at the second budget or later is out of the
+race on that problem.
 
 With -part 3/8, each round wants the one before it of all parts: run them again until none waits for
 another, or leave the rest to -merge 8, which reports.

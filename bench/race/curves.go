@@ -41,10 +41,9 @@ func (t *tournament) curveOf(s *selection) curve {
 		}
 		mid, lo, hi := center(errs, t.median)
 		c.error, c.lo, c.hi = append(c.error, mid), append(c.lo, lo), append(c.hi, hi)
-		mid, _, _ = center(evals, t.median)
-		c.evals = append(c.evals, mid)
-		mid, _, _ = center(seconds, t.median)
-		c.seconds = append(c.seconds, mid)
+		calls, _, _ := center(evals, t.median)
+		clock, _, _ := center(seconds, t.median)
+		c.evals, c.seconds = append(c.evals, calls), append(c.seconds, clock)
 	}
 	for _, v := range all {
 		c.failed += min(len(v.End), 1)
@@ -122,9 +121,8 @@ func (t *tournament) series(curves []curve) (list []plot.Series) {
 
 // best is the tuned curve, or else any, with the least error at the end.
 func best(curves []curve) curve {
-	rank := map[bool]int{false: 1}
 	return slices.MinFunc(curves, func(a, b curve) int {
-		return cmp.Or(rank[a.entrant.tuned()]-rank[b.entrant.tuned()], cmp.Compare(a.end(), b.end()))
+		return cmp.Or(len(b.entrant.grid())-len(a.entrant.grid()), cmp.Compare(a.end(), b.end()))
 	})
 }
 
@@ -152,11 +150,8 @@ func (t *tournament) curves(w io.Writer) error {
 	for _, p := range t.problems {
 		curves := t.curvesOn(p)
 		for i, label := range []string{"samples, ξ and φ", "evaluations, all oracles", "seconds"} {
-			panel := plot.Panel{X: plot.Axis{Label: label, Log: true}, Series: t.series(curves),
-				Y: plot.Axis{Label: "F(x^{k}) − F*", Log: true, Min: bottom(curves)}}
-			if i == 0 {
-				panel.Title = p.name
-			}
+			panel := plot.Panel{Title: []string{p.name, "", ""}[i], X: plot.Axis{Label: label, Log: true},
+				Y: plot.Axis{Label: "F(x^{k}) − F*", Log: true, Min: bottom(curves)}, Series: t.series(curves)}
 			for j := range panel.Series {
 				panel.Series[j].X = [][]float64{at, curves[j].evals, curves[j].seconds}[i]
 			}
@@ -164,11 +159,8 @@ func (t *tournament) curves(w io.Writer) error {
 		}
 		t.curveTables(w, p, curves, at)
 	}
-	fig := plot.Figure{Panels: slices.Concat(panels...), Columns: len(t.problems), Caption: caption}
-	if fig.Columns == 1 {
-		fig.Columns = 3
-	}
-	return kit.WriteFigure(w, t.Out, t.file, &fig)
+	columns := map[bool]int{false: len(t.problems), true: 3}[len(t.problems) == 1]
+	return kit.WriteFigure(w, t.Out, t.file, &plot.Figure{Panels: slices.Concat(panels...), Columns: columns, Caption: caption})
 }
 
 func (t *tournament) curveTables(w io.Writer, p *problem, curves []curve, at []float64) {
@@ -229,33 +221,31 @@ func (t *tournament) survival(w io.Writer) error {
 	costs := [][]string{append([]string{"evaluations, µs a sample"}, names(t.entrants)...)}
 	var ahead [2]int
 	for _, p := range t.problems {
-		curves := map[string]curve{}
+		curves, cost, end := map[string]curve{}, []string{p.name}, []string{}
 		for _, c := range t.curvesOn(p) {
 			curves[c.entrant.Name] = c
+			end = append(end, fmt.Sprintf("%.2e", c.survived()))
+			cost = append(cost, c.perSample(float64(t.budgets[0])))
 		}
 		line := []string{p.name, fmt.Sprintf("%.3g", p.muG)}
 		for _, name := range []string{"STABLE-paper", "STABLE-guarded"} {
 			line = append(line, fmt.Sprintf("%d of %d", curves[name].blown, curves[name].tried))
 		}
-		ratio, equal, cost := []string{p.name}, []string{}, []string{p.name}
-		for _, e := range t.entrants {
-			line = append(line, fmt.Sprintf("%.2e", curves[e.Name].survived()))
-			cost = append(cost, curves[e.Name].perSample(float64(t.budgets[0])))
-		}
 		rival, other := curves["TTSA"], curves["BSA"]
 		if cmp.Or(cmp.Compare(other.survived(), rival.survived()), cmp.Compare(other.end(), rival.end())) < 0 {
 			rival = other
 		}
+		ratio := []string{p.name, "", "", "", ""}
 		for i, e := range t.entrants[:2] {
 			c := curves[e.Name]
 			over := rival.end() / c.survived()
 			if over > 1 {
 				ahead[i]++
 			}
-			ratio = append(ratio, fmt.Sprintf("%.3g", over))
-			equal = append(equal, fmt.Sprintf("%.3g", rival.end()/c.within(c.evals, kit.Last(rival.evals))))
+			ratio[1+i] = fmt.Sprintf("%.3g", over)
+			ratio[3+i] = fmt.Sprintf("%.3g", rival.end()/c.within(c.evals, kit.Last(rival.evals)))
 		}
-		errs, ratios, costs = append(errs, line), append(ratios, append(ratio, equal...)), append(costs, cost)
+		errs, ratios, costs = append(errs, append(line, end...)), append(ratios, ratio), append(costs, cost)
 	}
 	kit.Table(w, errs)
 	kit.Table(w, ratios)

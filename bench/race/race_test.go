@@ -241,25 +241,22 @@ func TestProblemsAreSolved(t *testing.T) {
 		p, err := m.make()
 		require.NoError(t, err)
 		x0, y0 := p.start(rand.New(rand.NewPCG(1, 2)))
-		feasible := make([]float64, len(x0))
-		p.set.Project(feasible, x0)
-		assert.InDeltaSlice(t, x0, feasible, 1e-12)
+		moved := make([]float64, len(x0))
+		p.set.Project(moved, x0)
+		assert.InDeltaSlice(t, x0, moved, 1e-12)
 		if p.star == nil {
 			assert.Contains(t, m.name, "quadratic")
 			continue
 		}
-		c := p.fresh()
-		grad, scale := make([]float64, len(p.star)), make([]float64, len(p.star))
-		_, err = c.ObjectiveFrom(scale, y0, x0)
+		c, grad := p.fresh(), make([]float64, len(x0))
+		_, err = c.ObjectiveFrom(grad, y0, x0)
 		require.NoError(t, err)
+		step := (mat.Norm(p.star) + 1) / mat.Norm(grad)
 		f, err := c.ObjectiveFrom(grad, y0, p.star)
 		require.NoError(t, err)
 		assert.InDelta(t, p.best, f, 1e-12*(1+math.Abs(p.best)), m.name)
-		moved, step := make([]float64, len(grad)), mat.Norm(p.star)+1
-		step /= mat.Norm(scale)
-		for i, v := range p.star {
-			moved[i] = v - step*grad[i]
-		}
+		copy(moved, p.star)
+		mat.Axpy(moved, -step, grad)
 		p.set.Project(moved, moved)
 		assert.InDeltaSlice(t, p.star, moved, 1e-7*(1+mat.Norm(p.star)), m.name)
 		if p.limit != nil {

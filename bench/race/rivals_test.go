@@ -49,21 +49,19 @@ func TestAgainst(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long")
 	}
-	short := []string{"untuned", "-samples", "1000", "-trials", "2", "-tune", "1"}
-	first := t.TempDir()
-	stdout := race(t, first, append(short, "-methods", "SAA-Newton,SOBA,TTSA", "-only", "saddle,rank-one f_yy")...)
+	short := []string{"untuned", "-samples", "1000", "-trials", "2", "-tune", "1", "-only"}
+	first, second, third := t.TempDir(), t.TempDir(), t.TempDir()
+	race(t, first, append(short, "saddle,rank-one f_yy", "-methods", "SAA-Newton,SOBA,TTSA")...)
 	file := filepath.Join(first, "untuned-rivals.csv")
-	assert.Contains(t, stdout, "wrote "+file)
-	numbers := func(name, files string, more ...string) (got map[string]string, stdout string) {
-		out := t.TempDir()
-		stdout = race(t, out, append(append(short, "-against", files), more...)...)
-		assert.NotContains(t, stdout, "rivals.csv")
-		return column(t, filepath.Join(out, "untuned-against.csv"), name), stdout
-	}
-
 	want := column(t, filepath.Join(first, "untuned.csv"), "over best rival")
-	got, _ := numbers("over best rival", file, "-methods", "SAA-Newton", "-only", "saddle")
-	assert.Len(t, got, 2)
+	calls := column(t, filepath.Join(first, "untuned.csv"), "evaluations")
+	assert.Equal(t, "2000", calls["saddle,SOBA,last,1000"], "four for each ξ with its φ")
+
+	stdout := race(t, second, append(short, "saddle", "-against", file, "-methods", "SAA-Newton,SOBA")...)
+	assert.NotContains(t, stdout, "rivals.csv")
+	assert.Contains(t, stdout, "SOBA: last, mean")
+	got := column(t, filepath.Join(second, "untuned-against.csv"), "over best rival")
+	assert.Len(t, got, 2*2)
 	for key, v := range got {
 		a, err := strconv.ParseFloat(v, 64)
 		require.NoError(t, err)
@@ -71,17 +69,8 @@ func TestAgainst(t *testing.T) {
 		require.NoError(t, err)
 		assert.InEpsilon(t, b, a, 1e-5, key) // the file has six digits
 	}
-	calls := column(t, filepath.Join(first, "untuned.csv"), "evaluations")
-	assert.Equal(t, "2000", calls["saddle,SOBA,last,1000"], "four for each ξ with its φ")
 
-	want = column(t, filepath.Join(first, "untuned.csv"), "error")
-	got, stdout = numbers("error", file, "-methods", "SOBA", "-only", "saddle")
-	assert.Contains(t, stdout, "SOBA: last, mean")
-	for key, v := range got {
-		assert.Equal(t, want[key], v, key)
-	}
-
-	_, stdout = numbers("error", file, "-only", "saddle")
+	stdout = race(t, third, append(short, "saddle", "-against", file)...)
 	list, err := lineup("untuned")
 	require.NoError(t, err)
 	for _, e := range list {
@@ -100,12 +89,11 @@ func TestAgainstChecks(t *testing.T) {
 	lines := strings.SplitAfter(string(text), "\n")
 	require.Len(t, lines, 10, "six lines on where it comes from, the columns, two rivals")
 	assert.Contains(t, lines[3], "choice: up to 1 runs of each of 100 settings, in rounds")
-	fields := strings.Split(strings.TrimSpace(lines[8]), ",")
-	best := fields[len(fields)-1]
+	best := strings.TrimSpace(lines[8][strings.LastIndex(lines[8], ",")+1:])
 
 	for want, change := range map[string][2]string{
-		`:1: the rivals are of another race, "race: limit`:        {"race: untuned", "race: limit"},
-		`:2: the rivals are of another race, "seed: 2"`:           {"seed: 1", "seed: 2"},
+		`:1: the rivals are of another race, "race: limit`:                     {"race: untuned", "race: limit"},
+		`:2: the rivals are of another race, "seed: 2"; this one is "seed: 1"`: {"seed: 1", "seed: 2"},
 		`:7: the columns are`:                                     {"problem,samples", "samples,problem"},
 		`:8: output is "end"`:                                     {",last,", ",end,"},
 		`:9: samples is "1k"`:                                     {"1000,mean", "1k,mean"},
@@ -120,11 +108,11 @@ func TestAgainstChecks(t *testing.T) {
 		`wrong number of fields`:                                  {",1," + best, "," + best},
 		`parse error on line 8, column`:                           {`"α`, `α"`},
 	} {
-		bad := filepath.Join(out, "bad.csv")
-		changed := strings.Replace(string(text), change[0], change[1], 1)
+		bad, times := filepath.Join(out, "bad.csv"), 1
 		if change[0] == "in a corner,1000" {
-			changed = strings.ReplaceAll(string(text), change[0], change[1])
+			times = 2
 		}
+		changed := strings.Replace(string(text), change[0], change[1], times)
 		require.NotEqual(t, string(text), changed, want)
 		require.NoError(t, os.WriteFile(bad, []byte(changed), 0o644))
 		status, _, stderr := bench(context.Background(), append(short, "-against", bad)...)
@@ -132,12 +120,7 @@ func TestAgainstChecks(t *testing.T) {
 		assert.Contains(t, stderr, want)
 		assert.Contains(t, stderr, bad)
 	}
-	for want, more := range map[string][]string{
-		"none.csv":                         {"-against", filepath.Join(out, "none.csv")},
-		`"seed: 1"; this one is "seed: 2"`: {"-against", good, "-seed", "2"},
-	} {
-		status, _, stderr := bench(context.Background(), append(short, more...)...)
-		assert.NotZero(t, status)
-		assert.Contains(t, stderr, want)
-	}
+	status, _, stderr := bench(context.Background(), append(short, "-against", filepath.Join(out, "none.csv"))...)
+	assert.Equal(t, 2, status)
+	assert.Contains(t, stderr, "none.csv")
 }

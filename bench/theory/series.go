@@ -150,38 +150,43 @@ type outcome struct {
 // perSpan is how many iterates, at least, are measured while the steps double.
 const perSpan = 512
 
+// walker is a walk under way.
+type walker struct {
+	walk
+	p      *quadratic.Problem
+	solver *bilevel.Solver
+	pick   *rand.Rand
+	sum    float64
+}
+
 // run walks to the last mark. If the method fails, its last reading stands at later marks.
 func (w walk) run(ctx context.Context) (out outcome, err error) {
 	m := walker{walk: w, p: w.problem.Clone(), pick: rand.New(rand.NewPCG(w.seed, 'p'))}
-	m.best, _ = m.p.Optimum()
-	dx, dy := m.p.Dims()
-	m.xhat, m.ystar = make([]float64, dx), make([]float64, dy)
-	m.moreau = observe.Moreau{F: m.p, Rho: w.rho}
-	if m.solver, err = bilevel.New(m.p, w.method, bilevel.Options{X0: from(m.best, w.radius, w.start), Seed: w.seed,
+	best, _ := m.p.Optimum()
+	if m.solver, err = bilevel.New(m.p, w.method, bilevel.Options{X0: from(best, w.radius, w.start), Seed: w.seed,
 		UpperBatch: w.batch, LowerBatch: w.batch, Explode: 1e6}); err != nil {
 		return out, err
 	}
+	s := m.solver
+	y := make([]float64, len(s.Y()))
 	for _, mark := range w.marks {
 		if out.End == "" {
 			if out.End, err = m.walkTo(ctx, mark); err != nil {
 				return out, err
 			}
 		}
-		if err := m.read(&out.Reading); err != nil {
+		error, c := m.sum/math.Max(1, float64(s.K())), s.Counts()
+		if m.rho == 0 {
+			error = distance2(s.X(), best)
+		}
+		if err := m.p.Solution(y, s.X()); err != nil {
 			return out, err
+		}
+		for q, v := range []float64{error, distance2(s.Y(), y), float64(c.Xi), float64(c.Phi)} {
+			out.Reading[q] = append(out.Reading[q], v)
 		}
 	}
 	return out, nil
-}
-
-type walker struct {
-	walk
-	p                 *quadratic.Problem
-	solver            *bilevel.Solver
-	moreau            observe.Moreau
-	best, xhat, ystar []float64
-	pick              *rand.Rand
-	sum               float64
 }
 
 func from(centre []float64, radius float64, seed uint64) []float64 {
@@ -199,8 +204,10 @@ func from(centre []float64, radius float64, seed uint64) []float64 {
 
 // walkTo measures at one random step of each stratum, weighted by its length.
 func (m *walker) walkTo(ctx context.Context, mark int) (end string, err error) {
-	for s := m.solver; s.K() < mark; {
-		if err := ctx.Err(); err != nil {
+	s, moreau := m.solver, observe.Moreau{F: m.p, Rho: m.rho}
+	near := make([]float64, len(s.X()))
+	for s.K() < mark {
+		if ctx.Err() != nil {
 			return "", context.Cause(ctx)
 		}
 		k := s.K()
@@ -213,7 +220,7 @@ func (m *walker) walkTo(ctx context.Context, mark int) (end string, err error) {
 			if s.K() != at || m.rho == 0 {
 				continue
 			}
-			e, err := m.moreau.At(m.xhat, s.X())
+			e, err := moreau.At(near, s.X())
 			if err != nil {
 				return "", err
 			}
@@ -221,19 +228,6 @@ func (m *walker) walkTo(ctx context.Context, mark int) (end string, err error) {
 		}
 	}
 	return "", nil
-}
-
-func (m *walker) read(r *reading) error {
-	s := m.solver
-	error, c := m.sum/math.Max(1, float64(s.K())), s.Counts()
-	if m.rho == 0 {
-		error = distance2(s.X(), m.best)
-	}
-	err := m.p.Solution(m.ystar, s.X())
-	for q, v := range []float64{error, distance2(s.Y(), m.ystar), float64(c.Xi), float64(c.Phi)} {
-		r[q] = append(r[q], v)
-	}
-	return err
 }
 
 func distance2(a, b []float64) float64 {

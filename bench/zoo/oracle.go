@@ -205,45 +205,37 @@ func (s *sum) ValueG(x, y []float64, phi []bilevel.Sample) (float64, error) {
 
 func (s *sum) HessG(gyy *mat.Sym, x, y []float64, phi []bilevel.Sample) error {
 	gyy.Zero()
-	bend := s.second(x, y, phi, false, outer(gyy))
-	if q := s.g.quad; q != nil {
-		mat.AddScaledSym(gyy, gyy, bend, q.yy)
-	}
+	s.second(x, y, phi, false, outer(gyy), func(q *quad, bend float64) { mat.AddScaledSym(gyy, gyy, bend, q.yy) })
 	return nil
 }
 
 func (s *sum) CrossG(gxy *mat.Dense, x, y []float64, phi []bilevel.Sample) error {
 	gxy.Zero()
-	bend := s.second(x, y, phi, true, outer(gxy))
-	if q := s.g.quad; q != nil {
-		mat.AddScaled(gxy, gxy, bend, q.xy)
-	}
+	s.second(x, y, phi, true, outer(gxy), func(q *quad, bend float64) { mat.AddScaled(gxy, gxy, bend, q.xy) })
 	return nil
 }
 
 func (s *sum) HessVecG(dst, x, y, v []float64, phi []bilevel.Sample) error {
 	clear(dst)
-	bend := s.second(x, y, phi, false, along(dst, v))
-	if q := s.g.quad; q != nil {
+	s.second(x, y, phi, false, along(dst, v), func(q *quad, bend float64) {
 		mat.MulVecSym(s.my, q.yy, v)
 		mat.Axpy(dst, bend, s.my)
-	}
+	})
 	return nil
 }
 
 func (s *sum) CrossVecG(dst, x, y, v []float64, phi []bilevel.Sample) error {
 	clear(dst)
-	bend := s.second(x, y, phi, true, along(dst, v))
-	if q := s.g.quad; q != nil {
+	s.second(x, y, phi, true, along(dst, v), func(q *quad, bend float64) {
 		mat.MulVec(s.mx, q.xy, v)
 		mat.Axpy(dst, bend, s.mx)
-	}
+	})
 	return nil
 }
 
-// second adds the parts c·left·rightᵀ of g_yy, or of g_xy, but for the quadratic one, and returns the
-// mean of κ.
-func (s *sum) second(x, y []float64, phi []bilevel.Sample, cross bool, add func(c float64, left, right row)) float64 {
+// second adds the parts c·left·rightᵀ of g_yy, or of g_xy, and the quadratic one with the mean of κ.
+func (s *sum) second(x, y []float64, phi []bilevel.Sample, cross bool, add func(c float64, left, right row),
+	addQuad func(q *quad, bend float64)) {
 	bend := s.g.each(x, y, phi, func(t *term, w float64) {
 		lefts := t.a
 		if cross {
@@ -267,7 +259,9 @@ func (s *sum) second(x, y []float64, phi []bilevel.Sample, cross bool, add func(
 		}
 		add(w, row{i, one}, row{i, one})
 	}
-	return bend
+	if s.g.quad != nil {
+		addQuad(s.g.quad, bend)
+	}
 }
 
 var one = []float64{1}
