@@ -158,19 +158,20 @@ func TestGuest(t *testing.T) {
 
 func TestCurves(t *testing.T) {
 	var u tournament
-	one := curve{selection: &selection{entrant: named("a", false)}, error: []float64{2, 0.1}, lo: []float64{-1, 0.05}, hi: []float64{5, 0.15}}
-	s := u.series([]curve{one})[0]
-	assert.InDeltaSlice(t, []float64{2 / 2.5, 0.1 / 1.5}, s.Lo, 1e-15)
-	assert.Equal(t, one.hi, s.Hi)
-	u.median = true
-	assert.Equal(t, one.lo, u.series([]curve{one})[0].Lo)
-
-	curves := []curve{{selection: &selection{entrant: named("STABLE", false)}, error: []float64{100}}}
-	for i := range 8 {
-		e := named(string(rune('a'+i)), i > 1)
-		curves = append(curves, curve{selection: &selection{entrant: e}, error: []float64{float64(i)}})
+	of := func(name string, tuned bool, errs ...float64) curve {
+		return curve{selection: &selection{entrant: named(name, tuned)}, error: errs, lo: []float64{-1, 0.05}, hi: []float64{5, 0.15}}
 	}
-	vivid := ""
+	one := []curve{of("a", false, 2, 0.1)}
+	s := u.series(one)[0]
+	assert.InDeltaSlice(t, []float64{2 / 2.5, 0.1 / 1.5}, s.Lo, 1e-15)
+	assert.Equal(t, one[0].hi, s.Hi)
+	u.median = true
+	assert.Equal(t, one[0].lo, u.series(one)[0].Lo)
+
+	curves, vivid := []curve{of("STABLE", false, 100)}, ""
+	for i := range 8 {
+		curves = append(curves, of(string(rune('a'+i)), i > 1, float64(i)))
+	}
 	for _, s := range u.series(curves) {
 		if !s.Faint {
 			vivid += s.Name

@@ -2,7 +2,6 @@ package theory
 
 import (
 	"context"
-	"io"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -109,32 +108,26 @@ func TestWalk(t *testing.T) {
 func TestSeries(t *testing.T) {
 	list, err := regimes(1)
 	require.NoError(t, err)
-	r, ctx, out := list[0].rows[0], context.Background(), kit.Terminal{Stdout: io.Discard, Stderr: io.Discard}
+	r, ctx := list[0].rows[0], context.Background()
 	for _, each := range []bool{false, true} {
-		var want [2]reading
 		runs := chain([]int{2, 5}, each, func(k int, s *series) {
 			s.per, s.walk = 3, func(trial int) walk { return r.walk(r.choices()[0], k, uint64(trial)) }
 		})
-		for _, mark := range []int{2, 5} {
-			for g := range want {
-				var mean reading
-				for trial := 3 * g; trial < 3*g+3; trial++ {
-					w := r.walk(r.choices()[0], mark, uint64(trial))
-					w.marks = []int{mark}
-					d, err := w.run(ctx)
-					require.NoError(t, err)
-					mean.add(d.Reading, 1./3)
-				}
-				for q, v := range mean {
-					want[g][q] = append(want[g][q], v...)
-				}
-			}
-		}
-		require.NoError(t, kit.Play(kit.Common{Out: t.TempDir()}, "x", kit.Identity{}, out,
-			func(l *kit.Campaign[outcome]) error { return complete(ctx, l, runs, 2, "x", out) }))
+		require.NoError(t, kit.Play(kit.Common{Out: t.TempDir()}, "x", kit.Identity{}, kit.Terminal{},
+			func(l *kit.Campaign[outcome]) error { return complete(ctx, l, runs, 2, "x", kit.Terminal{}) }))
 		groups, failed := joined(runs)
-		assert.Equal(t, want[:], groups, each)
 		assert.Zero(t, failed)
+		for g, got := range groups {
+			var want reading
+			for trial := 3 * g; trial < 3*g+3; trial++ {
+				w := r.walk(r.choices()[0], 5, uint64(trial))
+				w.marks = []int{2, 5}
+				d, err := w.run(ctx)
+				require.NoError(t, err)
+				want.add(d.Reading, 1./3)
+			}
+			assert.Equal(t, want, got, each)
+		}
 	}
 }
 
@@ -169,31 +162,11 @@ func TestFlows(t *testing.T) {
 	}
 	x0, y0, least, err := steepStart(p)
 	require.NoError(t, err)
-	for _, c := range []struct {
-		share float64
-		rises bool
-	}{{0.99, false}, {1.01, true}} { // V' changes its sign at the threshold
-		d, err := slopeOfV(p, x0, y0, c.share*least)
+	for share, rises := range map[float64]bool{0.97: false, 1.03: true} { // V' changes its sign at the threshold
+		d, err := descend(p, p.Constants(2), flow.Options{Alpha: share * least, Beta: 1, X0: x0, Y0: y0})
 		require.NoError(t, err)
-		assert.Equal(t, c.rises, d > 0, c.share)
+		assert.Equal(t, rises, d.rises > 0, share)
 	}
-}
-
-// slopeOfV is V' at the start of the flow with β = 1, by a difference.
-func slopeOfV(p *quadratic.Problem, x0, y0 []float64, alpha float64) (float64, error) {
-	f, err := flow.New(p, flow.Options{Alpha: alpha, Beta: 1, H: 1e-6, X0: x0, Y0: y0})
-	if err != nil {
-		return 0, err
-	}
-	before, err := f.Lyapunov()
-	if err != nil {
-		return 0, err
-	}
-	if err := f.Step(); err != nil {
-		return 0, err
-	}
-	after, err := f.Lyapunov()
-	return after - before, err
 }
 
 func TestDrivers(t *testing.T) {
@@ -203,9 +176,13 @@ func TestDrivers(t *testing.T) {
 }
 
 func TestRowsBudget(t *testing.T) {
-	var all complexity
+	all := complexity{options: options{length: 1}}
 	require.NoError(t, all.begin())
 	for _, r := range all.all {
+		list := all.horizons(r)
+		assert.Equal(t, r.steps[1], kit.Last(list))
+		assert.IsIncreasing(t, list)
+		assert.True(t, list[0] >= r.steps[0] && list[0] < 2*r.steps[0])
 		const n = 8000
 		k := r.within(n)
 		assert.LessOrEqual(t, r.samples(k), float64(n), r.name)
@@ -223,18 +200,6 @@ func TestRowsBudget(t *testing.T) {
 			assert.Equal(t, "ab", r.edge(c))
 			assert.Empty(t, r.edge([2]float64{r.alpha[1], r.beta[1]}))
 		}
-	}
-}
-
-func TestHorizons(t *testing.T) {
-	c := complexity{options: options{length: 1}}
-	require.NoError(t, c.begin())
-	for _, r := range c.all {
-		list := c.horizons(r)
-		assert.Equal(t, r.steps[1], kit.Last(list))
-		assert.IsIncreasing(t, list)
-		assert.GreaterOrEqual(t, list[0], r.steps[0])
-		assert.Less(t, list[0], 2*r.steps[0])
 	}
 }
 

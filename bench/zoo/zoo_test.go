@@ -164,46 +164,41 @@ func (mover) Vectors(func(string, []float64)) {}
 func (mover) State(*bilevel.State) {}
 
 func TestOutcome(t *testing.T) {
-	ctx := context.Background()
 	index := 0
-	var p *problem
-	for ; ; index++ {
-		s, _, _, _ := sketch(3, index, 0)
-		if s.Kind == "rare" && s.SetName == "space" {
-			var err error
-			p, err = draw(3, index)
-			require.NoError(t, err)
-			break
+	for s, _, _, _ := sketch(3, 0, 0); s.Kind != "rare" || s.SetName != "space"; s, _, _, _ = sketch(3, index, 0) {
+		index++
+	}
+	p, err := draw(3, index)
+	require.NoError(t, err)
+	for _, c := range []struct {
+		by    float64
+		n     uint64
+		worse bool
+		fails bool
+	}{{0, 10, false, false}, {1, 10, true, false}, {1, 200, true, true}} {
+		m := method.Entry{New: func(method.Tuning) bilevel.Method { return mover{c.by} }}
+		o, err := p.run(context.Background(), m, 1, []uint64{c.n / 2, c.n}, false)
+		require.NoError(t, err)
+		assert.Equal(t, []bool{c.worse, c.fails}, []bool{o.worse(), o.Failed != ""}, c)
+		if c.by == 0 {
+			assert.InDelta(t, 1, o.Error[1]/o.Gap, 1e-12)
+			assert.Equal(t, []float64{5, 10}, o.Used)
 		}
 	}
-	run := func(by float64, n uint64) outcome {
-		o, err := p.run(ctx, method.Entry{New: func(method.Tuning) bilevel.Method { return mover{by} }}, 1, []uint64{n / 2, n}, false)
-		require.NoError(t, err)
-		return o
-	}
-	o := run(0, 10)
-	assert.False(t, o.worse())
-	assert.InDelta(t, 1, o.Error[1]/o.Gap, 1e-12)
-	assert.Equal(t, []float64{5, 10}, o.Used)
-	o = run(1, 10)
-	assert.True(t, o.worse())
-	assert.Empty(t, o.Failed)
-	o = run(1, 200)
-	assert.NotEmpty(t, o.Failed)
 }
 
 func TestCommand(t *testing.T) {
-	list := []kit.Command{{Name: "zoo", Run: Zoo}}
 	out := t.TempDir()
-	args := []string{"zoo", "-problems", "4", "-samples", "60", "-out", out}
-	status, first, _ := kittest.Bench(context.Background(), list, args...)
+	bench := func(args ...string) (status int, stdout, stderr string) {
+		return kittest.Bench(context.Background(), []kit.Command{{Name: "zoo", Run: Zoo}}, append(args, "-out", out)...)
+	}
+	status, first, _ := bench("-problems", "4", "-samples", "60")
 	assert.Zero(t, status)
 	assert.Contains(t, first, "on 4 problems of seed 1")
-	status, again, _ := kittest.Bench(context.Background(), list, args...)
-	assert.Zero(t, status)
+	_, again, _ := bench("-problems", "4", "-samples", "60")
 	assert.Equal(t, first, again)
 	for _, bad := range [][]string{{"-method", "nobody"}, {"-problems", "0"}, {"-trials", "0"}, {"-samples", "0"}} {
-		status, _, stderr := kittest.Bench(context.Background(), list, append([]string{"zoo", "-out", out}, bad...)...)
+		status, _, stderr := bench(bad...)
 		assert.Equal(t, 2, status, bad)
 		assert.Contains(t, stderr, bad[0])
 	}
