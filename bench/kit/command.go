@@ -102,6 +102,14 @@ func summary(list []Command) string {
 // FirstOf returns the first error that is not nil.
 func FirstOf(errs ...error) error { return cmp.Or(errs...) }
 
+// Must panics with an error. It is for what constants alone decide.
+func Must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
 // Machine names the tier of the kernels, Go, the system, and on Linux the processor.
 func Machine() string {
 	return fmt.Sprintf("%s; %s %s/%s; %s", kernel.Tier(), runtime.Version(), runtime.GOOS, runtime.GOARCH, processor())

@@ -4,6 +4,7 @@ import (
 	"math"
 	"math/rand/v2"
 
+	"stable/bench/kit"
 	"stable/bilevel"
 	"stable/bilevel/compose"
 	"stable/bilevel/minmax"
@@ -107,10 +108,7 @@ func (g *game) Hess(syy *mat.Sym, _, _ []float64, _ []bilevel.Sample) error {
 func gameMaker(name string, h half, d int, sigma float64, seed uint64) maker {
 	return maker{name, func() (*problem, error) {
 		g, star := newGame(d, sigma, seed), make([]float64, d)
-		hess, err := hessianF(minmax.Adapt(g), star)
-		if err != nil {
-			return nil, err
-		}
+		hess := hessianF(minmax.Adapt(g), star)
 		p := &problem{
 			half: h, set: bilevel.Space{}, star: star,
 			fresh: func() contest { return solved{bilevel.Complete(minmax.Adapt(newGame(d, sigma, seed)))} },
@@ -139,19 +137,12 @@ func portfolio(name string, h half, d int, set bilevel.Set, seed uint64) maker {
 				returns.Set(i, j, 0.05+0.1*float64(j)/float64(d)+0.2*(0.5*factor+rng.NormFloat64()))
 			}
 		}
-		m := must(compose.NewMeanVariance(returns, risk))
+		m := kit.Must(compose.NewMeanVariance(returns, risk))
 		x, best, err := m.Optimum()
-		if err != nil {
-			return nil, err
-		}
 		p := compose.Adapt(m)
-		hess, err := hessianF(p, x)
-		if err != nil {
-			return nil, err
-		}
-		l := mat.NormFrobSym(hess)
+		l := mat.NormFrobSym(hessianF(p, x))
 		if _, free := set.(bilevel.Space); !free {
-			best, err = leastOver(p, set, l, x)
+			best = leastOver(p, set, l, x)
 		}
 		return &problem{
 			half: h, fresh: func() contest { return composed{compose.Adapt(m)} }, set: set,
@@ -167,14 +158,12 @@ func portfolio(name string, h half, d int, set bilevel.Set, seed uint64) maker {
 
 // leastOver returns the minimum of a convex F over a set, by the proximal point method: each round
 // leaves ρ/(ρ + μ) of the distance, μI ⪯ ∇²F ⪯ l·I.
-func leastOver(f bilevel.Truth, set bilevel.Set, l float64, x []float64) (float64, error) {
+func leastOver(f bilevel.Truth, set bilevel.Set, l float64, x []float64) float64 {
 	m := observe.Moreau{F: f, Set: set, Rho: 1e-4 * l, Tol: 1e-12}
 	next := make([]float64, len(x))
 	for range 12 {
-		if _, err := m.At(next, x); err != nil {
-			return 0, err
-		}
+		kit.Must(m.At(next, x))
 		copy(x, next)
 	}
-	return f.Objective(nil, x)
+	return kit.Must(f.Objective(nil, x))
 }

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"stable/bench/kit"
 	"stable/bilevel"
 	"stable/bilevel/observe"
 	"stable/bilevel/quadratic"
@@ -42,40 +43,28 @@ func made(recipes []recipe, seed uint64) (list []maker) {
 
 func (r recipe) problem(seed uint64) (*problem, error) {
 	r.o.Seed += seed
-	p := must(quadratic.New(r.o))
+	p := kit.Must(quadratic.New(r.o))
 	r.o, r.x, r.y = p.Options(), cmp.Or(r.x, 1), cmp.Or(r.y, 1)
 	x, _ := p.Optimum()
-	hess, err := hessianF(p, x)
-	if err != nil {
-		return nil, err
-	}
+	hess := hessianF(p, x)
 	to, u := place{at: make([]float64, r.o.Dx), set: bilevel.Space{}}, r.units()
 	if r.place != nil {
 		to = r.place(r.o.Dx)
-		if u.ShiftX, err = to.put(x, hess); err != nil {
-			return nil, err
-		}
+		u.ShiftX = to.put(x, hess)
 	}
 	if r.shiftY > 0 {
 		u.ShiftY = slices.Repeat([]float64{r.shiftY / math.Sqrt(float64(r.o.Dy))}, r.o.Dy)
 	}
-	q := must(unit.In(p, u))
+	q := kit.Must(unit.In(p, u))
 	if r.place == nil {
 		q.X(to.at, x)
 	}
-	out := &problem{half: r.half, set: to.set, start: r.start(q, x, to.set), star: to.at,
-		fresh: func() contest { return solved{must(unit.In(p.Clone(), u))} }}
-	if out.best, err = q.Objective(nil, to.at); err != nil {
-		return nil, err
-	}
-	if err := r.tell(out, q, hess); err != nil {
-		return nil, err
-	}
+	out := &problem{half: r.half, set: to.set, start: r.start(q, x, to.set), star: to.at, best: kit.Must(q.Objective(nil, to.at)),
+		fresh: func() contest { return solved{kit.Must(unit.In(p.Clone(), u))} }}
+	r.tell(out, q, hess)
 	if r.mixed {
 		r.mixed = false
-		if out.natural, err = r.problem(0); err != nil {
-			return nil, err
-		}
+		out.natural = kit.Must(r.problem(0))
 	}
 	if r.o.Tail != 0 {
 		return out, nil // the variance of the samples is infinite
@@ -94,16 +83,14 @@ func (r recipe) units() unit.Units {
 }
 
 // put moves x to where ∇F, which is linear, is the slope, and returns the shift to the place.
-func (p place) put(x []float64, hess *mat.Sym) (shift []float64, err error) {
+func (p place) put(x []float64, hess *mat.Sym) (shift []float64) {
 	var c chol.Cholesky
-	if err := c.Factor(hess); err != nil {
-		return nil, err
-	}
+	kit.Must(0, c.Factor(hess))
 	c.SolveVec(p.slope, p.slope)
 	mat.Axpy(x, 1, p.slope)
 	shift = slices.Clone(p.at)
 	mat.Axpy(shift, -1, x)
-	return shift, nil
+	return shift
 }
 
 // start draws x⁰ around x*, or far from it.
@@ -124,24 +111,18 @@ func (r recipe) start(q *unit.Problem, x []float64, set bilevel.Set) func(rng *r
 }
 
 // tell fills in what methods are told. Step sizes go from 5 down to 1/20 over the largest curvature.
-func (r recipe) tell(p *problem, q *unit.Problem, hess *mat.Sym) error {
+func (r recipe) tell(p *problem, q *unit.Problem, hess *mat.Sym) {
 	var e eig.Jacobi
-	if err := e.FactorValues(hess); err != nil {
-		return err
-	}
-	values := e.Values()
-	p.units = units{alpha: 5 / values[len(values)-1] * r.x * r.x, beta: 5 / r.o.LG * r.y * r.y, lengthX: r.x, lengthY: r.y}
+	kit.Must(0, e.FactorValues(hess))
+	p.units = units{alpha: 5 / kit.Last(e.Values()) * r.x * r.x, beta: 5 / r.o.LG * r.y * r.y, lengthX: r.x, lengthY: r.y}
 	p.muG = r.o.MuG / (r.y * r.y)
 	p.lG = 2 * r.o.LG / (r.y * r.y) // samples double it now and then
 	if r.o.RankOneG {
 		p.lG *= float64(r.o.Dy)
 	}
 	gxy := mat.NewDense(r.o.Dx, r.o.Dy)
-	if err := q.CrossG(gxy, p.star, make([]float64, r.o.Dy), nil); err != nil {
-		return err
-	}
+	kit.Must(0, q.CrossG(gxy, p.star, make([]float64, r.o.Dy), nil))
 	p.cGxy = math.Hypot(mat.NormFrob(gxy), r.o.SigmaGxy/(r.x*r.y))
-	return nil
 }
 
 // noisy has 10 × 10 variables, condition 10, and noise of 0.5 on every derivative, but for changes.

@@ -96,7 +96,7 @@ func (e *entrant) takes(p *problem) bool {
 
 // stable is STABLE with a change and a grid of step sizes.
 func stable(name string, change func(m *bilevel.STABLE)) *entrant {
-	e := must(method.Lookup(bilevel.STABLE{}.Name()))
+	e := kit.Must(method.Lookup(bilevel.STABLE{}.Name()))
 	adaptive := e.New
 	e.Name, e.Needs.Alpha = name, true
 	e.New = func(t method.Tuning) bilevel.Method {

@@ -26,46 +26,29 @@ type descent struct {
 
 // flows starts where V is most likely to rise, with β = 1; threshold is the least α, in units of the
 // bound, at which it can.
-func flows(p *quadratic.Problem, c theorem.Constants) (list []descent, bound, threshold float64, err error) {
-	if bound, err = flow.MaxAlpha(c, 1); err != nil {
-		return nil, 0, 0, err
-	}
-	x0, y0, least, err := steepStart(p)
-	if err != nil {
-		return nil, 0, 0, err
-	}
+func flows(p *quadratic.Problem, c theorem.Constants) (list []descent, bound, threshold float64) {
+	bound = kit.Must(flow.MaxAlpha(c, 1))
+	x0, y0, least := steepStart(p)
 	for _, ratio := range []float64{0.5, 1, 2, 10, 100} {
-		d, err := descend(p, c, flow.Options{Alpha: ratio * bound, Beta: 1, X0: x0, Y0: y0})
-		if err != nil {
-			return nil, 0, 0, err
-		}
+		d := descend(p, c, flow.Options{Alpha: ratio * bound, Beta: 1, X0: x0, Y0: y0})
 		d.ratio = ratio
 		list = append(list, d)
 	}
-	return list, bound, least / bound, nil
+	return list, bound, least / bound
 }
 
 // descend follows one path to βt = 8.
-func descend(p *quadratic.Problem, c theorem.Constants, o flow.Options) (d descent, err error) {
+func descend(p *quadratic.Problem, c theorem.Constants, o flow.Options) (d descent) {
 	_, _, lF := c.Lipschitz()
 	const until = 8
 	const seen = 600
 	d.steps = int(math.Ceil(until / o.Beta * 10 * math.Max(o.Beta*c.Lg, o.Alpha*lF)))
 	o.H = until / o.Beta / float64(d.steps)
-	f, err := flow.New(p, o)
-	if err != nil {
-		return d, err
-	}
+	f := kit.Must(flow.New(p, o))
 	_, best := p.Optimum()
-	first, before := 0.0, math.Inf(1)
-	for f.K() <= d.steps {
-		v, err := f.Lyapunov()
-		if err != nil {
-			return d, err
-		}
-		if v -= best; f.K() == 0 {
-			first = v
-		}
+	first := kit.Must(f.Lyapunov()) - best
+	for before := math.Inf(1); f.K() <= d.steps; {
+		v := kit.Must(f.Lyapunov()) - best
 		if v > before && v > 1e-12*first { // below, V is rounding
 			d.rises++
 		}
@@ -74,11 +57,9 @@ func descend(p *quadratic.Problem, c theorem.Constants, o flow.Options) (d desce
 		if f.K()%(d.steps/seen+1) == 0 || f.K() == d.steps {
 			d.t, d.v = append(d.t, o.Beta*f.T()), append(d.v, d.end)
 		}
-		if err := f.Step(); err != nil {
-			return d, err
-		}
+		kit.Must(0, f.Step())
 	}
-	return d, nil
+	return d
 }
 
 // steepStart returns the start from which V is most likely to rise, and the least α/β for which it
@@ -88,7 +69,7 @@ func descend(p *quadratic.Problem, c theorem.Constants, o flow.Options) (d desce
 //
 // is largest at ∇F = −½Je, ¼α‖Je‖² − β eᵀAe. With A = LLᵀ and e = L⁻ᵀu, the largest ‖Je‖²/eᵀAe is the
 // largest eigenvalue of NNᵀ, N = L⁻¹Jᵀ, and u its eigenvector.
-func steepStart(p *quadratic.Problem) (x0, y0 []float64, least float64, err error) {
+func steepStart(p *quadratic.Problem) (x0, y0 []float64, least float64) {
 	dx, dy := p.Dims()
 	xs, _ := p.Optimum()
 	ys, e, je := make([]float64, dy), make([]float64, dy), make([]float64, dx)
@@ -96,57 +77,49 @@ func steepStart(p *quadratic.Problem) (x0, y0 []float64, least float64, err erro
 	jt, n := mat.NewDense(dy, dx), mat.NewDense(dy, dx)
 	var a chol.Cholesky
 	var s eig.Symmetric
-	if err := kit.FirstOf(p.Solution(ys, xs), p.CrossG(gxy, xs, ys, nil), p.HessG(gyy, xs, ys, nil),
-		a.Factor(gyy)); err != nil {
-		return nil, nil, 0, err
-	}
+	kit.Must(0, kit.FirstOf(p.Solution(ys, xs), p.CrossG(gxy, xs, ys, nil), p.HessG(gyy, xs, ys, nil), a.Factor(gyy)))
 	a.LTo(lower)
 	mat.CopyTrans(jt, gxy)
 	a.Solve(jt, jt) // −Jᵀ
 	mat.SolveLower(n, lower, jt)
 	gyy.Zero()
 	mat.RankK(gyy, 1, n)
-	if err := s.Factor(gyy); err != nil {
-		return nil, nil, 0, err
-	}
+	kit.Must(0, s.Factor(gyy))
 	mat.SolveLowerTransVec(e, lower, s.VectorsT().Row(dy-1))
 	mat.MulVecTrans(je, jt, e) // −Je
-	least = 4 / s.Values()[dy-1]
 
-	h, err := hessian(p)
-	if err != nil {
-		return nil, nil, 0, err
-	}
-	if err := a.Factor(h); err != nil {
-		return nil, nil, 0, err
-	}
+	kit.Must(0, a.Factor(hessian(p)))
 	x0, y0 = make([]float64, dx), make([]float64, dy)
 	mat.Axpy(x0, 0.5, je)
 	a.SolveVec(x0, x0)
 	mat.Axpy(x0, 1, xs)
-	err = p.Solution(y0, x0)
+	kit.Must(0, p.Solution(y0, x0))
 	mat.Axpy(y0, 1, e)
-	return x0, y0, least, err
+	return x0, y0, 4 / s.Values()[dy-1]
 }
 
 // hessian returns ∇²F from differences of ∇F, which are exact.
-func hessian(p *quadratic.Problem) (*mat.Sym, error) {
+func hessian(p *quadratic.Problem) *mat.Sym {
 	x, _ := p.Optimum()
 	h, g := mat.NewSym(len(x)), make([]float64, len(x))
 	for i := range x {
 		x[i]++
-		if _, err := p.Objective(g, x); err != nil {
-			return nil, err
-		}
+		kit.Must(p.Objective(g, x))
 		x[i]--
 		for j := i; j < len(x); j++ {
 			h.Set(j, i, g[j])
 		}
 	}
-	return h, nil
+	return h
 }
 
-func flowPanel(w io.Writer, list []descent, bound, threshold float64) plot.Panel {
+func flowProblem(seed uint64) *quadratic.Problem {
+	return kit.Must(quadratic.New(quadratic.Options{Dx: 5, Dy: 5, Seed: seed, MuG: 1, LG: 4, MuP: 0.2, LP: 1, CrossNorm: 3}))
+}
+
+func flowPanel(w io.Writer, seed uint64) plot.Panel {
+	p := flowProblem(seed)
+	list, bound, threshold := flows(p, p.Constants(2))
 	fmt.Fprintf(w, "Theorem 1: V = F + ½‖y − y*(x)‖² along the flow; bound α/β ≤ %.4g; from the worst start V "+
 		"can rise from %.3g times the bound on\n", bound, threshold)
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sort"
 
+	"stable/bench/kit"
 	"stable/bilevel"
 	"stable/bilevel/method"
 	"stable/bilevel/quadratic"
@@ -80,26 +81,23 @@ func terms(k int) float64 { return 1 + math.Ceil(neumannL/lowerMu*math.Log1p(flo
 var series0 = method.Neumann{MuG: lowerMu, LG: neumannL}
 
 // regimes are small: no exponent depends on the dimension.
-func regimes(seed uint64) ([]*regime, error) {
+func regimes(seed uint64) []*regime {
 	convex := quadratic.Options{Dx: 2, Dy: 2, Seed: seed, MuG: lowerMu, LG: lowerL, CrossNorm: 1.5,
 		SigmaFx: 1, SigmaFy: 1, SigmaGy: 1, SigmaGxy: 0.3, SigmaGyy: 0.3}
 	nonconvex := convex
 	convex.MuP, convex.LP, nonconvex.Nonconvex = 1, 2, 1
-	p, err := quadratic.New(convex)
-	if err != nil {
-		return nil, err
-	}
-	q, err := quadratic.New(nonconvex)
 	list := []*regime{
-		{key: "convex", title: "strongly convex", measure: "E‖x^{k} − x*‖²", problem: p, radius: 0.5, rows: convexRows()},
-		{key: "nonconvex", title: "nonconvex", measure: "mean ρ²‖x̂ − x‖²", problem: q, rho: 1, radius: 2, rows: nonconvexRows()},
+		{key: "convex", title: "strongly convex", measure: "E‖x^{k} − x*‖²", radius: 0.5,
+			problem: kit.Must(quadratic.New(convex)), rows: convexRows()},
+		{key: "nonconvex", title: "nonconvex", measure: "mean ρ²‖x̂ − x‖²", rho: 1, radius: 2,
+			problem: kit.Must(quadratic.New(nonconvex)), rows: nonconvexRows()},
 	}
 	for _, g := range list {
 		for _, r := range g.rows {
 			r.regime = g
 		}
 	}
-	return list, err
+	return list
 }
 
 // Samples of a run of k steps, about.

@@ -31,9 +31,7 @@ func Table1(ctx context.Context, args []string, out kit.Terminal) error {
 	if err := c.parse("table1", table1Usage, args, out); err != nil {
 		return err
 	}
-	if err := c.begin(); err != nil {
-		return err
-	}
+	c.begin()
 	return c.play("table1", out, func(l *kit.Campaign[outcome]) error {
 		var choice, trials []*series
 		for _, r := range c.all {
@@ -67,16 +65,15 @@ const (
 	tuneSeeds     = 1 << 32
 )
 
-func (c *complexity) begin() (err error) {
+func (c *complexity) begin() {
 	c.samples = max(1000, uint64(c.length*choiceSamples))
-	c.regimes, err = regimes(c.Seed)
+	c.regimes = regimes(c.Seed)
 	for _, g := range c.regimes {
 		for _, r := range g.rows {
 			c.plan(r)
 			c.all = append(c.all, r)
 		}
 	}
-	return err
 }
 
 // plan makes a row's series: tried has one of each choice, trials fewer in a group for a mean over a

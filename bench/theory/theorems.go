@@ -14,7 +14,6 @@ import (
 	"stable/bench/kit"
 	"stable/bench/plot"
 	"stable/bilevel"
-	"stable/bilevel/quadratic"
 	"stable/bilevel/theorem"
 	"stable/eig"
 	"stable/mat"
@@ -33,20 +32,16 @@ fitted on groups of independent trials, and have 95 % intervals.
   go run ./bench theorems -part 3/8        the third of eight parts; -merge 8 does the rest, and reports
 `
 
-func Theorems(ctx context.Context, args []string, out kit.Terminal) (err error) {
+func Theorems(ctx context.Context, args []string, out kit.Terminal) error {
 	var r rates
 	if err := r.parse("theorems", theoremsUsage, args, out); err != nil {
 		return err
 	}
-	if r.regimes, err = regimes(r.Seed); err != nil {
-		return err
-	}
+	r.regimes = regimes(r.Seed)
 	slices.Reverse(r.regimes)
 	var all []*series
 	for _, g := range r.regimes {
-		if err := g.vary(); err != nil {
-			return err
-		}
+		g.vary()
 		for _, v := range g.variants {
 			r.plan(g, v)
 			all = append(all, v.trials...)
@@ -128,29 +123,17 @@ func decay(v *variant, of int) (s plot.Series, exponent, late kit.Estimate) {
 }
 
 func (r *rates) report(w io.Writer) error {
-	flowing, err := quadratic.New(flowOptions(r.Seed))
-	if err != nil {
-		return err
-	}
-	list, bound, threshold, err := flows(flowing, flowing.Constants(2))
-	if err != nil {
-		return err
-	}
 	fig := plot.Figure{Columns: 3, Height: 46, Caption: fmt.Sprintf(
 		"x: mean of ρ²‖x̂ − x‖² over a run (Theorem 2), E‖x^{k} − x*‖² (Theorem 3); y: E‖y^{k} − y*(x^{k})‖². "+
 			"Bands: 95 %% interval over %d groups of trials; grey: the order proved.", r.groups)}
-	fig.Panels = append(fig.Panels, flowPanel(w, list, bound, threshold))
+	fig.Panels = append(fig.Panels, flowPanel(w, r.Seed))
 	for _, g := range r.regimes {
-		panel, err := g.panel(w)
-		if err != nil {
-			return err
-		}
-		fig.Panels = append(fig.Panels, panel)
+		fig.Panels = append(fig.Panels, g.panel(w))
 	}
 	return kit.WriteFigure(w, r.Out, "theorems", &fig)
 }
 
-func (g *regime) panel(w io.Writer) (plot.Panel, error) {
+func (g *regime) panel(w io.Writer) plot.Panel {
 	order, label, place, measure := -1.0, "1/k", 0.2, "E‖x^{k} − x*‖²"
 	panel := plot.Panel{Title: "Theorem 3, strongly convex",
 		X: plot.Axis{Label: "steps k", Log: true}, Y: plot.Axis{Label: "squared error", Log: true}}
@@ -175,66 +158,49 @@ func (g *regime) panel(w io.Writer) (plot.Panel, error) {
 		}
 	}
 	tw.Flush()
-	err := g.explain(w)
+	g.explain(w)
 	fmt.Fprintln(w)
 	practical := panel.Series[0]
 	panel.Lines = []plot.Line{{Label: label, P: order,
 		C:    place * kit.Last(practical.Y) * math.Pow(kit.Last(practical.X), -order),
 		From: practical.X[0], To: kit.Last(practical.X)}}
-	return panel, err
-}
-
-func flowOptions(seed uint64) quadratic.Options {
-	return quadratic.Options{Dx: 5, Dy: 5, Seed: seed, MuG: 1, LG: 4, MuP: 0.2, LP: 1, CrossNorm: 3}
+	return panel
 }
 
 // vary fills variants in, by constants that hold around the solution, up to the start.
-func (g *regime) vary() (err error) {
-	c, err := g.constants()
-	if err == nil && g.rho > 0 {
-		g.variants, err = theorem2Variants(c, g.rho)
-	} else if err == nil {
-		g.variants, err = theorem3Variants(c)
+func (g *regime) vary() {
+	if c := g.constants(); g.rho > 0 {
+		g.variants = theorem2Variants(c, g.rho)
+	} else {
+		g.variants = theorem3Variants(c)
 	}
-	return err
 }
 
-func (g *regime) constants() (theorem.Constants, error) {
+func (g *regime) constants() theorem.Constants {
 	o := g.problem.Options()
 	x, _ := g.problem.Optimum()
 	y := make([]float64, o.Dy)
-	err := g.problem.Solution(y, x)
-	return g.problem.Constants(max(g.radius, mat.Norm(y)/max(1, o.CrossNorm/o.MuG))), err
+	kit.Must(0, g.problem.Solution(y, x))
+	return g.problem.Constants(max(g.radius, mat.Norm(y)/max(1, o.CrossNorm/o.MuG)))
 }
 
-func theorem2Variants(c theorem.Constants, rho float64) ([]*variant, error) {
-	if _, err := c.Theorem2(1, rho); err != nil {
-		return nil, err
-	}
+func theorem2Variants(c theorem.Constants, rho float64) []*variant {
 	return []*variant{
 		{key: "practical", horizon: true, name: "practical", steps: func(k int) theorem.Steps {
 			r := bilevel.Constant(1 / math.Sqrt(float64(k)))
 			return theorem.Steps{Alpha: 2 * r, Beta: 2 * r, Tau: r}
 		}},
-		{key: "theorem", horizon: true, name: "the theorem’s steps", steps: func(k int) theorem.Steps {
-			s, err := c.Theorem2(k, rho)
-			if err != nil {
-				panic(err) // it was valid for k = 1
-			}
-			return s
-		}},
-	}, nil
+		{key: "theorem", horizon: true, name: "the theorem’s steps",
+			steps: func(k int) theorem.Steps { return kit.Must(c.Theorem2(k, rho)) }},
+	}
 }
 
 const ratio3 = 0.15
 
 // theorem3Variants returns β = 2/(c̃₅(k+20)) as in the proof, c̃₅ its constant for α = a·β; β =
 // 1/(k+20) as in the statement; and the theorem's steps.
-func theorem3Variants(c theorem.Constants) ([]*variant, error) {
-	own, err := c.Theorem3()
-	if err != nil {
-		return nil, err
-	}
+func theorem3Variants(c theorem.Constants) []*variant {
+	own := kit.Must(c.Theorem3())
 	kappa := c.MuG * c.Lg / (c.MuG + c.Lg)
 	c5 := min(c.Mu*ratio3, kappa/4, 0.25)
 	fixed := func(s theorem.Steps) func(int) theorem.Steps { return func(int) theorem.Steps { return s } }
@@ -248,55 +214,32 @@ func theorem3Variants(c theorem.Constants) ([]*variant, error) {
 		{key: "printed", name: "practical, β as printed", steps: fixed(falling(1))},
 		{key: "theorem", name: "the theorem’s steps",
 			far: 32, settled: 4 * int(own.Beta.(bilevel.Power).K0), steps: fixed(own)},
-	}, nil
+	}
 }
 
 // explain says how small the theorem's steps are, and why.
-func (g *regime) explain(w io.Writer) error {
-	k, err := g.constants()
-	if err != nil {
-		return err
-	}
+func (g *regime) explain(w io.Writer) {
+	k := g.constants()
 	if g.rho > 0 {
 		const long = 1 << 17
-		alpha := func(c theorem.Constants) float64 { return theorem2Alpha(c, long) }
+		alpha := func(c theorem.Constants, k int) float64 { return kit.Must(c.Theorem2(k, 1)).Alpha.At(0) }
+		atLong := func(c theorem.Constants) float64 { return alpha(c, long) }
 		far := 1
-		for float64(far)*theorem2Alpha(k, far) < 1 && far <= math.MaxInt/8 {
+		for float64(far)*alpha(k, far) < 1 && far <= math.MaxInt/8 {
 			far *= 2
 		}
-		_, err := fmt.Fprintf(w, "(eq.stepsize): at K = %d, α = %.2g, which grows as %s; Kα comes to 1 at K ≈ %.1g\n",
-			long, alpha(k), drivers(alpha, k), float64(far))
-		return err
+		fmt.Fprintf(w, "(eq.stepsize): at K = %d, α = %.2g, which grows as %s; Kα comes to 1 at K ≈ %.1g\n",
+			long, atLong(k), drivers(atLong, k), float64(far))
+		return
 	}
-	start := func(k theorem.Constants) float64 {
-		s, err := k.Theorem3()
-		if err != nil {
-			return math.NaN()
-		}
-		return s.Beta.(bilevel.Power).K0
-	}
-	s, _ := k.Theorem3()
+	start := func(k theorem.Constants) float64 { return kit.Must(k.Theorem3()).Beta.(bilevel.Power).K0 }
+	s := kit.Must(k.Theorem3())
 	fmt.Fprintf(w, "(eq.stepsize2): K₀ = %.2g, α/β = %.2g: the start is forgotten around k = K₀, which grows as %s\n",
 		start(k), s.Alpha.At(0)/s.Beta.At(0), drivers(start, k))
-	h, err := hessian(g.problem)
-	if err != nil {
-		return err
-	}
 	var j eig.Jacobi
-	if err := j.FactorValues(h); err != nil {
-		return err
-	}
-	_, err = fmt.Fprintf(w, "practical: α/β = %g, least eigenvalue of ∇²F %.3g; β as printed makes α = %g/(k+20), "+
+	kit.Must(0, j.FactorValues(hessian(g.problem)))
+	fmt.Fprintf(w, "practical: α/β = %g, least eigenvalue of ∇²F %.3g; β as printed makes α = %g/(k+20), "+
 		"with which the slowest part of E‖x − x*‖² falls as k^(−%.2f)\n", ratio3, j.Values()[0], ratio3, 2*ratio3*j.Values()[0])
-	return err
-}
-
-func theorem2Alpha(c theorem.Constants, k int) float64 {
-	s, err := c.Theorem2(k, 1)
-	if err != nil {
-		return math.NaN()
-	}
-	return s.Alpha.At(0)
 }
 
 // drivers writes f as a local power law, the strongest first: f ~ Π C_i^{p_i}, p_i = d ln f/d ln

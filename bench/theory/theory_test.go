@@ -18,7 +18,6 @@ import (
 	"stable/bench/kit/kittest"
 	"stable/bilevel"
 	"stable/bilevel/flow"
-	"stable/bilevel/quadratic"
 	"stable/bilevel/theorem"
 )
 
@@ -79,8 +78,7 @@ func TestTheoryUsage(t *testing.T) {
 
 // A stratified mean is that over all iterates, but for noise; a walk in two pieces is the walk.
 func TestWalk(t *testing.T) {
-	list, err := regimes(1)
-	require.NoError(t, err)
+	list := regimes(1)
 	g, p := list[1], list[1].problem
 	w := walk{problem: p,
 		method: plainSTABLE(p, bilevel.Constant(0.05), bilevel.Constant(0.05),
@@ -106,8 +104,7 @@ func TestWalk(t *testing.T) {
 
 // Groups are means over their trials, at marks of one run or of several.
 func TestSeries(t *testing.T) {
-	list, err := regimes(1)
-	require.NoError(t, err)
+	list := regimes(1)
 	r, ctx := list[0].rows[0], context.Background()
 	for _, each := range []bool{false, true} {
 		runs := chain([]int{2, 5}, each, func(k int, s *series) {
@@ -132,8 +129,7 @@ func TestSeries(t *testing.T) {
 }
 
 func TestWalkDiverges(t *testing.T) {
-	list, err := regimes(1)
-	require.NoError(t, err)
+	list := regimes(1)
 	p := list[0].problem
 	w := walk{problem: p, method: plainSTABLE(p, bilevel.Constant(10), bilevel.Constant(0.1), bilevel.Constant(0.1)),
 		radius: 1, marks: []int{1, 10, 1000, 2000}}
@@ -148,10 +144,8 @@ func TestWalkDiverges(t *testing.T) {
 
 // V never rises up to twice the bound, and does from the worst start beyond the threshold.
 func TestFlows(t *testing.T) {
-	p, err := quadratic.New(flowOptions(1))
-	require.NoError(t, err)
-	list, bound, threshold, err := flows(p, p.Constants(2))
-	require.NoError(t, err)
+	p := flowProblem(1)
+	list, bound, threshold := flows(p, p.Constants(2))
 	assert.Positive(t, bound)
 	assert.GreaterOrEqual(t, threshold, 2.0)
 	for _, d := range list {
@@ -160,11 +154,9 @@ func TestFlows(t *testing.T) {
 		assert.Equal(t, []float64{1, d.end}, []float64{d.v[0], kit.Last(d.v)})
 		assert.True(t, len(d.v) > 300 && len(d.v) <= 602 && slices.Max(d.v) <= d.top, len(d.v))
 	}
-	x0, y0, least, err := steepStart(p)
-	require.NoError(t, err)
+	x0, y0, least := steepStart(p)
 	for share, rises := range map[float64]bool{0.97: false, 1.03: true} { // V' changes its sign at the threshold
-		d, err := descend(p, p.Constants(2), flow.Options{Alpha: share * least, Beta: 1, X0: x0, Y0: y0})
-		require.NoError(t, err)
+		d := descend(p, p.Constants(2), flow.Options{Alpha: share * least, Beta: 1, X0: x0, Y0: y0})
 		assert.Equal(t, rises, d.rises > 0, share)
 	}
 }
@@ -177,7 +169,7 @@ func TestDrivers(t *testing.T) {
 
 func TestRowsBudget(t *testing.T) {
 	all := complexity{options: options{length: 1}}
-	require.NoError(t, all.begin())
+	all.begin()
 	for _, r := range all.all {
 		list := all.horizons(r)
 		assert.Equal(t, r.steps[1], kit.Last(list))

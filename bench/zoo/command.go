@@ -26,27 +26,23 @@ import (
 
 const usage = `go run ./bench zoo: problems drawn from a seed, on which a default must not be led astray
 
-Streams (even indices) and sums (odd ones), of all kinds, laws, sets and sizes that can be combined.
-Each is run to -samples of each kind (of the stream that is used more), and measured at 1000, 5000
-and there. What an error is measured from is independent of the method: exact descent from the run's
-own end (Newton's method on the exact reduced Hessian, feasible and monotone) leads to a stationary
-point. Floors:
+Streams (even indices) and sums (odd ones), of all kinds, laws, sets and sizes that can be combined,
+run to -samples of each kind (of the stream that is used more), and measured at 1000, 5000 and there,
+from the stationary point to which exact descent (Newton's method, feasible and monotone) leads from
+the run's own end. Floors:
 
   diverged                                0   runs that end with an error
-  worse than the start, no warning        0   F(end) > F(x⁰)
+  worse than the start, no warning        0   F(end) > F(x⁰); a warning is any line of Result.Warnings
   streams                                 95 % of the problems within 2 × of the limit that the samples set
                                               at that point (observe.LocalLimit), the median within 1.1 ×
   sums                                    95 % of the runs at a stationary point: the descent from the
                                               end lowers F by at most 1e-8 of F(x⁰) − F*
 
-A run's error over the limit scatters like χ² with as many degrees of freedom as x is free, over
-that number. So a stream's ratio is the mean over several runs: enough for 16 degrees together, at
-most 16 and at least -trials, by a rule that does not look at the results. A method exactly at the
-limit would then still be beyond 2 × on the share of problems that the report names, or a little
-more where it is less free in some directions than in others. Heavy tails scatter more: the law's
-variance is that of rare numbers. A warning is any line of Result.Warnings. Streams
-without a limit (every entry of x held by the set, ∇²F singular there) are counted apart. Where the
-law has rare events, a ratio counts from 10 expected events on.
+A run's error over the limit scatters like χ² with as many degrees of freedom as x is free, over that
+number, and more with heavy tails. So a stream's ratio is the mean over runs enough for 16 degrees
+together, at most 16 and at least -trials. A method exactly at the limit would still be beyond 2 × on
+the share of problems that the report names. Streams without a limit (every entry of x held by the
+set, ∇²F singular there) are counted apart; ratios count from 10 expected rare events on.
 
 -root adds what the exact minimum of each stream's samples has, where exact descent on these leads from
 the run's end: what no method can be expected to beat. It takes some seconds a run.
@@ -86,13 +82,10 @@ func Zoo(ctx context.Context, args []string, out kit.Terminal) error {
 	if o.Quick {
 		o.problems, o.samples = min(o.problems, 16), min(o.samples, 2000)
 	}
-	switch {
-	case o.problems < 1:
-		return fmt.Errorf("%w: -problems is %d, want ≥ 1", kit.ErrUsage, o.problems)
-	case o.trials < 1:
-		return fmt.Errorf("%w: -trials is %d, want ≥ 1", kit.ErrUsage, o.trials)
-	case o.samples < 1:
-		return fmt.Errorf("%w: -samples is 0, want ≥ 1", kit.ErrUsage)
+	for i, v := range []int{o.problems, o.trials, int(min(o.samples, 1))} {
+		if v < 1 {
+			return fmt.Errorf("%w: -%s is %d, want ≥ 1", kit.ErrUsage, []string{"problems", "trials", "samples"}[i], v)
+		}
 	}
 	e, err := method.Lookup(o.method)
 	if err != nil {
@@ -110,20 +103,20 @@ func Zoo(ctx context.Context, args []string, out kit.Terminal) error {
 		tasks = append(tasks, kit.Task[result]{Key: strconv.Itoa(i), Cost: 1,
 			Run: func(ctx context.Context) (result, error) { return o.one(ctx, e, i) }})
 	}
-	return kit.Play(o.Common, "zoo-"+e.Name, kit.Identity{Build: kit.Build(), Options: fmt.Sprintf(
-		"zoo of seed %d, %s, %d samples, %d trials, root %t", o.Seed, e.Name, o.samples, o.trials, o.root)}, out,
-		func(c *kit.Campaign[result]) error {
-			done, err := c.Complete(ctx, tasks, "zoo", out)
-			if err != nil {
-				return err
-			}
-			var list []result
-			for _, t := range tasks {
-				list = append(list, done[t.Key])
-			}
-			o.report(out.Stdout, list)
-			return nil
-		})
+	id := kit.Identity{Build: kit.Build(), Options: fmt.Sprintf("zoo of seed %d, %s, %d samples, %d trials, root %t",
+		o.Seed, e.Name, o.samples, o.trials, o.root)}
+	return kit.Play(o.Common, "zoo-"+e.Name, id, out, func(c *kit.Campaign[result]) error {
+		done, err := c.Complete(ctx, tasks, "zoo", out)
+		if err != nil {
+			return err
+		}
+		var list []result
+		for _, t := range tasks {
+			list = append(list, done[t.Key])
+		}
+		o.report(out.Stdout, list)
+		return nil
+	})
 }
 
 // untuned is the registry's first method without a step size.
@@ -138,13 +131,9 @@ type result struct {
 	Runs    []outcome
 }
 
-func (o *options) marks() (list []uint64) {
-	for _, m := range []uint64{1000, 5000} {
-		if m < o.samples {
-			list = append(list, m)
-		}
-	}
-	return append(list, o.samples)
+func (o *options) marks() []uint64 {
+	before := slices.DeleteFunc([]uint64{1000, 5000}, func(m uint64) bool { return m >= o.samples })
+	return append(before, o.samples)
 }
 
 func (o *options) one(ctx context.Context, e method.Entry, index int) (result, error) {

@@ -54,13 +54,13 @@ func table(r *rand.Rand, n uint64, d int, size func(r *rand.Rand) float64, scale
 	return list
 }
 
-// tabled is a loss with a row of a table as a_0.
+// tabled is a loss φ(c + aᵀy), a a row of a table; c may be nil.
 func tabled(a [][]float64, c []float64, phi link) loss {
+	if c == nil {
+		c = make(vector, len(a))
+	}
 	return loss{terms: uint64(len(a)), width: 1, psi: first(phi), read: func(t *term, _ []float64, i bilevel.Sample) {
-		t.a[0].v = a[i]
-		if c != nil {
-			t.c[0] = c[i]
-		}
+		t.a[0].v, t.c[0] = a[i], c[i]
 	}}
 }
 

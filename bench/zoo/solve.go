@@ -25,13 +25,11 @@ func upperOf(p bilevel.Problem) *upper {
 // at returns F(x), and writes ∇F(x) to u.grad. y*(x) is sought from the last one, or if that fails
 // from 0.
 func (u *upper) at(x []float64) (float64, error) {
-	err := u.Solve(u.y, x, 0)
-	if err != nil {
+	if u.Solve(u.y, x, 0) != nil {
 		clear(u.y)
-		err = u.Solve(u.y, x, 0)
-	}
-	if err != nil {
-		return math.NaN(), err
+		if err := u.Solve(u.y, x, 0); err != nil {
+			return math.NaN(), err
+		}
 	}
 	return u.Gradient(u.grad, x, u.y)
 }
