@@ -69,13 +69,11 @@ func TestLedgerRefuses(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "x.ledger")
 	one := Identity{Options: "one", Data: []Source{{"x", "123"}}, Build: "b"}
-	l, err := openLedger[[]float64](path, one)
-	require.NoError(t, err)
+	l := Must(openLedger[[]float64](path, one))
 	require.NoError(t, l.put("a", []float64{1}))
 	require.NoError(t, l.put("b", []float64{0.1}))
 	require.NoError(t, l.close())
-	whole, err := os.ReadFile(path)
-	require.NoError(t, err)
+	whole := Must(os.ReadFile(path))
 
 	for want, other := range map[string]Identity{
 		"with other options (one); this one is two": {Options: "two", Data: one.Data, Build: "b"},
@@ -83,25 +81,22 @@ func TestLedgerRefuses(t *testing.T) {
 		"this one is on none":                       {Options: "one", Build: "b"},
 		"by another build of this program":          {Options: "one", Data: one.Data, Build: "c"},
 	} {
-		_, err = openLedger[[]float64](path, other)
+		_, err := openLedger[[]float64](path, other)
 		assert.ErrorContains(t, err, want)
 	}
 
 	altered := []byte(strings.Replace(string(whole), `"a"`, `"c"`, 1))
 	require.NoError(t, os.WriteFile(path, altered, 0o644))
-	_, err = openLedger[[]float64](path, one)
+	_, err := openLedger[[]float64](path, one)
 	assert.ErrorContains(t, err, "x.ledger:2: damaged record")
-	after, err := os.ReadFile(path)
-	require.NoError(t, err)
-	assert.Equal(t, altered, after)
+	assert.Equal(t, altered, Must(os.ReadFile(path)))
 
 	moved := one
 	moved.Data = []Source{{"/elsewhere/x", "123"}}
 	require.NoError(t, moved.check(path, one), "the same data under another name")
 	for cut := range len(whole) { // torn anywhere
 		require.NoError(t, os.WriteFile(path, whole[:cut], 0o644))
-		l, err := openLedger[[]float64](path, one)
-		require.NoError(t, err)
+		l := Must(openLedger[[]float64](path, one))
 		lines := strings.Count(string(whole[:cut]), "\n")
 		assert.Equal(t, []bool{lines >= 2, lines >= 3}, []bool{l.done["a"] != nil, l.done["b"] != nil})
 		require.NoError(t, l.put("b", []float64{0.1}))

@@ -63,8 +63,7 @@ func TestFigureOfNothing(t *testing.T) {
 	require.NoError(t, WriteFigure(&said, dir, "x", &fig))
 	assert.Equal(t, "no x.svg: no number can be drawn\nwrote "+filepath.Join(dir, "x.csv")+"\n", said.String())
 	assert.NoFileExists(t, filepath.Join(dir, "x.svg"))
-	text, err := os.ReadFile(filepath.Join(dir, "x.csv"))
-	require.NoError(t, err)
+	text := Must(os.ReadFile(filepath.Join(dir, "x.csv")))
 	assert.Contains(t, string(text), "exact")
 }
 

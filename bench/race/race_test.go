@@ -55,13 +55,11 @@ func TestParts(t *testing.T) {
 	}
 	assert.Equal(t, want, column(t, filepath.Join(parts, "limit.csv"), "error"))
 
-	b, err := os.ReadFile(filepath.Join(whole, "limit.ledger"))
-	require.NoError(t, err)
-	half := b[:len(b)/2] // in the middle of a line
+	half := kit.Must(os.ReadFile(filepath.Join(whole, "limit.ledger")))
+	half = half[:len(half)/2] // in the middle of a line
 	require.NoError(t, os.WriteFile(filepath.Join(torn, "limit.ledger"), half, 0o644))
 	race(t, torn, line...)
-	kept, err := os.ReadFile(filepath.Join(torn, "limit.ledger"))
-	require.NoError(t, err)
+	kept := kit.Must(os.ReadFile(filepath.Join(torn, "limit.ledger")))
 	assert.True(t, bytes.HasPrefix(kept, half[:bytes.LastIndexByte(half, '\n')+1]), "finished runs were done again")
 	assert.Equal(t, want, column(t, filepath.Join(torn, "limit.csv"), "error"))
 }
@@ -69,8 +67,7 @@ func TestParts(t *testing.T) {
 // Results of one data file are never reported for another, and a source counts once.
 func TestRaceKnowsItsData(t *testing.T) {
 	load := halves(kittest.SmallData(t), mostRows, 1)
-	p, err := onTable("x", load, weights{"raw", 0.1, 1}).make()
-	require.NoError(t, err)
+	p := kit.Must(onTable("x", load, weights{"raw", 0.1, 1}).make())
 	u := tournament{problems: []*problem{p, p}}
 	require.Len(t, u.identity().Data, 1)
 	assert.Regexp(t, "^[0-9a-f]{64}$", u.identity().Data[0].SHA256)
@@ -105,8 +102,7 @@ func TestUsage(t *testing.T) {
 
 // Every tuned entrant has a grid of the same size; the entrants are those of the registry.
 func TestLineup(t *testing.T) {
-	list, err := lineup("all")
-	require.NoError(t, err)
+	list := kit.Must(lineup("all"))
 	for _, e := range list {
 		for _, s := range e.grid() {
 			assert.NotPanics(t, func() { e.make(&problem{muG: 1, lG: 2, cGxy: 3}, s) })
@@ -121,11 +117,9 @@ func TestLineup(t *testing.T) {
 		_, err := lineup(e.Name)
 		assert.NoError(t, err)
 	}
-	list, err = lineup("soba, STABLE-Paper,TTSA")
-	require.NoError(t, err)
+	list = kit.Must(lineup("soba, STABLE-Paper,TTSA"))
 	assert.Equal(t, []string{"SOBA", "STABLE-paper", "TTSA"}, names(list))
-	list, err = lineup("untuned")
-	require.NoError(t, err)
+	list = kit.Must(lineup("untuned"))
 	assert.Contains(t, names(list), "SAA-Newton")
 	assert.NotContains(t, names(list), "HOAG")
 }
@@ -184,8 +178,7 @@ func TestCurves(t *testing.T) {
 
 // Where trials of both rivals diverge, survive compares with their last good iterates.
 func TestSurvival(t *testing.T) {
-	list, err := lineup("SAA-Newton,STABLE,STABLE-paper,STABLE-guarded,TTSA,BSA")
-	require.NoError(t, err)
+	list := kit.Must(lineup("SAA-Newton,STABLE,STABLE-paper,STABLE-guarded,TTSA,BSA"))
 	u := duel(1)
 	u.entrants, u.trials, u.budgets = list, 1, u.budgets[1:]
 	u.begin()
@@ -226,8 +219,7 @@ func TestNoLimitNoFigure(t *testing.T) {
 
 // At each known solution, the step against ∇F that is projected leads nowhere, and F is F*.
 func TestProblemsAreSolved(t *testing.T) {
-	makers, err := everyKind(&flags{Common: kit.Common{Seed: 1}})
-	require.NoError(t, err)
+	makers := kit.Must(everyKind(&flags{Common: kit.Common{Seed: 1}}))
 	assert.GreaterOrEqual(t, len(makers), 40)
 	names := map[string]bool{}
 	for i, m := range makers {
@@ -239,8 +231,7 @@ func TestProblemsAreSolved(t *testing.T) {
 		if testing.Short() && i%6 != 0 {
 			continue
 		}
-		p, err := m.make()
-		require.NoError(t, err)
+		p := kit.Must(m.make())
 		x0, y0 := p.start(rand.New(rand.NewPCG(1, 2)))
 		moved := make([]float64, len(x0))
 		p.set.Project(moved, x0)
@@ -250,11 +241,9 @@ func TestProblemsAreSolved(t *testing.T) {
 			continue
 		}
 		c, grad := p.fresh(), make([]float64, len(x0))
-		_, err = c.ObjectiveFrom(grad, y0, x0)
-		require.NoError(t, err)
+		kit.Must(c.ObjectiveFrom(grad, y0, x0))
 		step := (mat.Norm(p.star) + 1) / mat.Norm(grad)
-		f, err := c.ObjectiveFrom(grad, y0, p.star)
-		require.NoError(t, err)
+		f := kit.Must(c.ObjectiveFrom(grad, y0, p.star))
 		assert.InDelta(t, p.best, f, 1e-12*(1+math.Abs(p.best)), m.name)
 		copy(moved, p.star)
 		mat.Axpy(moved, -step, grad)
@@ -270,21 +259,17 @@ func TestProblemsAreSolved(t *testing.T) {
 // The limit depends neither on units, nor on where the solution is, nor on bounds far away.
 func TestLimitsOfRecipes(t *testing.T) {
 	base := recipe{name: "base", o: noisy(1)}
-	want, err := base.problem(1)
-	require.NoError(t, err)
+	want := kit.Must(base.problem(1))
 	for _, r := range []recipe{
 		{o: base.o, x: 1e4, y: 1e-3}, {o: base.o, mixed: true}, {o: base.o, far: 100, shiftY: 1e3},
 		{o: base.o, place: inside(300)},
 	} {
-		got, err := r.problem(1)
-		require.NoError(t, err)
+		got := kit.Must(r.problem(1))
 		assert.InEpsilon(t, want.limit.Xi, got.limit.Xi, 1e-6)
 		assert.InEpsilon(t, want.limit.Phi, got.limit.Phi, 1e-6)
 	}
-	held, err := recipe{o: base.o, place: corner(3)}.problem(1)
-	require.NoError(t, err)
+	held := kit.Must(recipe{o: base.o, place: corner(3)}.problem(1))
 	assert.Equal(t, 7, held.limit.Free)
-	held, err = recipe{o: base.o, place: corner(math.MaxInt)}.problem(1)
-	require.NoError(t, err)
+	held = kit.Must(recipe{o: base.o, place: corner(math.MaxInt)}.problem(1))
 	assert.Nil(t, held.limit)
 }

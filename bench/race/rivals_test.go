@@ -12,16 +12,16 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"stable/bench/kit"
 )
 
 // column is one of a CSV file of numbers, by problem, method, output and samples.
 func column(t *testing.T, file, name string) map[string]string {
 	t.Helper()
-	f, err := os.Open(file)
-	require.NoError(t, err)
+	f := kit.Must(os.Open(file))
 	defer f.Close()
-	lines, err := csv.NewReader(f).ReadAll()
-	require.NoError(t, err)
+	lines := kit.Must(csv.NewReader(f).ReadAll())
 	assert.Equal(t, []string{"problem", "method", "tuned", "output", "samples", "error", "limit"}, lines[0][:7])
 	at, values := slices.Index(lines[0], name), map[string]string{}
 	require.GreaterOrEqual(t, at, 0)
@@ -63,16 +63,12 @@ func TestAgainst(t *testing.T) {
 	got := column(t, filepath.Join(second, "untuned-against.csv"), "over best rival")
 	assert.Len(t, got, 2*2)
 	for key, v := range got {
-		a, err := strconv.ParseFloat(v, 64)
-		require.NoError(t, err)
-		b, err := strconv.ParseFloat(want[key], 64)
-		require.NoError(t, err)
-		assert.InEpsilon(t, b, a, 1e-5, key) // the file has six digits
+		ratio, before := kit.Must(strconv.ParseFloat(v, 64)), kit.Must(strconv.ParseFloat(want[key], 64))
+		assert.InEpsilon(t, before, ratio, 1e-5, key) // the file has six digits
 	}
 
 	stdout = race(t, third, append(short, "saddle", "-against", file)...)
-	list, err := lineup("untuned")
-	require.NoError(t, err)
+	list := kit.Must(lineup("untuned"))
 	for _, e := range list {
 		assert.Contains(t, stdout, e.Name+": last, mean")
 	}
@@ -84,8 +80,7 @@ func TestAgainstChecks(t *testing.T) {
 	short := []string{"untuned", "-only", "in a corner", "-samples", "1000", "-trials", "1", "-tune", "1", "-out", out}
 	race(t, out, append(short, "-methods", "TTSA")...)
 	good := filepath.Join(out, "untuned-rivals.csv")
-	text, err := os.ReadFile(good)
-	require.NoError(t, err)
+	text := kit.Must(os.ReadFile(good))
 	lines := strings.SplitAfter(string(text), "\n")
 	require.Len(t, lines, 10, "six lines on where it comes from, the columns, two rivals")
 	assert.Contains(t, lines[3], "choice: up to 1 runs of each of 100 settings, in rounds")

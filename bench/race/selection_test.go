@@ -189,8 +189,7 @@ func TestNoCellIsEmpty(t *testing.T) {
 	assert.Equal(t, "b mean (failed in 1 of 4 trials)", r.String())
 	assert.InDelta(t, 0.25, best.over(ours), 0)
 	require.NoError(t, u.writeRivals(io.Discard, best))
-	read, err := u.readRivals(filepath.Join(u.Out, "-rivals.csv"))
-	require.NoError(t, err)
+	read := kit.Must(u.readRivals(filepath.Join(u.Out, "-rivals.csv")))
 	assert.Equal(t, best, read)
 	text := new(strings.Builder)
 	ours.output = 1
@@ -254,10 +253,8 @@ func (broken) Step(*bilevel.Iteration) error { return errors.New("broken") }
 
 // A setting that fails in a trial alone gives way in a whole race; a method that refuses has failed.
 func TestRacesFallBack(t *testing.T) {
-	p, err := quadraticSum("q", quadratic.Options{Seed: 1}).make()
-	require.NoError(t, err)
-	ttsa, err := method.Lookup("TTSA")
-	require.NoError(t, err)
+	p := kit.Must(quadraticSum("q", quadratic.Options{Seed: 1}).make())
+	ttsa := kit.Must(method.Lookup("TTSA"))
 	var weak string // fails from its fourth run on
 	var runs atomic.Int64
 	e := &entrant{ttsa}

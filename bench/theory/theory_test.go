@@ -40,8 +40,7 @@ func TestTheory(t *testing.T) {
 		for i := range dirs {
 			runtime.GOMAXPROCS(1 + i)
 			if dirs[i] = t.TempDir(); i == 1 {
-				b, err := os.ReadFile(filepath.Join(dirs[0], name+".ledger"))
-				require.NoError(t, err)
+				b := kit.Must(os.ReadFile(filepath.Join(dirs[0], name+".ledger")))
 				require.NoError(t, os.WriteFile(filepath.Join(dirs[1], name+".ledger"), b[:len(b)/3], 0o644))
 			}
 			status, stdout, stderr := bench(name, "-quick", "-length", "0.1", "-groups", "3", "-out", dirs[i])
@@ -53,11 +52,8 @@ func TestTheory(t *testing.T) {
 			assert.Contains(t, printed[0], want)
 		}
 		for _, ending := range []string{".csv", ".svg"} {
-			a, err := os.ReadFile(filepath.Join(dirs[0], name+ending))
-			require.NoError(t, err)
-			b, err := os.ReadFile(filepath.Join(dirs[1], name+ending))
-			require.NoError(t, err)
-			assert.Equal(t, a, b, name+ending)
+			assert.Equal(t, kit.Must(os.ReadFile(filepath.Join(dirs[0], name+ending))),
+				kit.Must(os.ReadFile(filepath.Join(dirs[1], name+ending))), name+ending)
 		}
 	}
 }
@@ -85,9 +81,7 @@ func TestWalk(t *testing.T) {
 			bilevel.Constant(0.05)), rho: g.rho, radius: g.radius, seed: 3}
 	run := func(marks ...int) reading {
 		w.marks = marks
-		r, err := w.run(context.Background())
-		require.NoError(t, err)
-		return r.Reading
+		return kit.Must(w.run(context.Background())).Reading
 	}
 	every := make([]int, 4000)
 	for i := range every {
@@ -119,9 +113,7 @@ func TestSeries(t *testing.T) {
 			for trial := 3 * g; trial < 3*g+3; trial++ {
 				w := r.walk(r.choices()[0], 5, uint64(trial))
 				w.marks = []int{2, 5}
-				d, err := w.run(ctx)
-				require.NoError(t, err)
-				want.add(d.Reading, 1./3)
+				want.add(kit.Must(w.run(ctx)).Reading, 1./3)
 			}
 			assert.Equal(t, want, got, each)
 		}
@@ -133,8 +125,7 @@ func TestWalkDiverges(t *testing.T) {
 	p := list[0].problem
 	w := walk{problem: p, method: plainSTABLE(p, bilevel.Constant(10), bilevel.Constant(0.1), bilevel.Constant(0.1)),
 		radius: 1, marks: []int{1, 10, 1000, 2000}}
-	r, err := w.run(context.Background())
-	require.NoError(t, err)
+	r := kit.Must(w.run(context.Background()))
 	assert.NotEmpty(t, r.End)
 	u := r.Reading[upper]
 	assert.Equal(t, u[2], u[3])
@@ -182,8 +173,7 @@ func TestRowsBudget(t *testing.T) {
 		c := r.choices()[0]
 		w := r.walk(c, k, 1)
 		w.marks = []int{k}
-		d, err := w.run(context.Background())
-		require.NoError(t, err)
+		d := kit.Must(w.run(context.Background()))
 		require.Empty(t, d.End)
 		u := d.Reading
 		assert.InEpsilon(t, float64(n), u[xi][0]+u[phi][0], 0.3, r.key+" "+r.name)

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"stable/bench/kit"
 	"stable/bilevel"
 	"stable/bilevel/observe"
 	"stable/bilevel/stream"
@@ -46,7 +47,8 @@ func draw(seed uint64, index int) (*problem, error) {
 	for attempt := range uint64(100) {
 		p, x0, y0, r := sketch(seed, index, attempt)
 		if err = p.refer(x0); err == nil {
-			return p, p.rescale(r, x0, y0)
+			p.rescale(r, x0, y0)
+			return p, nil
 		}
 	}
 	return nil, fmt.Errorf("zoo: seed %d, problem %d: 100 draws failed, the last: %w", seed, index, err)
@@ -141,7 +143,7 @@ func (p *problem) limitAt(at stationary) (observe.Limit, string) {
 }
 
 // rescale chooses units, in a third of the problems with a box or none.
-func (p *problem) rescale(r *rand.Rand, x0, y0 []float64) error {
+func (p *problem) rescale(r *rand.Rand, x0, y0 []float64) {
 	dx, dy := p.of.Dims()
 	p.runIn, p.x0, p.y0 = p.set, x0, y0
 	terms := "a stream"
@@ -155,19 +157,13 @@ func (p *problem) rescale(r *rand.Rand, x0, y0 []float64) error {
 	if _, space := p.set.(bilevel.Space); (box || space) && r.IntN(3) == 0 {
 		foreign = ", units to 1e±6"
 		p.units = units.Units{X: scales(r, dx, 12), Y: scales(r, dy, 12), F: between(r, 1e-3, 1e3), G: between(r, 1e-3, 1e3)}
-		c, err := units.In(p.of.sum, p.units)
-		if err != nil {
-			return err
-		}
-		if p.runIn, err = c.Set(p.set); err != nil {
-			return err
-		}
+		c := kit.Must(units.In(p.of.sum, p.units))
+		p.runIn = kit.Must(c.Set(p.set))
 		p.x0, p.y0 = make(vector, dx), make(vector, dy)
 		c.X(p.x0, x0)
 		c.Y(p.y0, y0)
 	}
 	p.About = fmt.Sprintf("%s, law %s, %s, %d × %d, %s%s; %s", p.Kind, p.Law, terms, dx, dy, p.SetName, foreign, p.of.about)
-	return nil
 }
 
 func (p *problem) fresh() bilevel.Problem {
@@ -178,11 +174,7 @@ func (p *problem) fresh() bilevel.Problem {
 	if p.units.X == nil {
 		return q
 	}
-	c, err := units.In(q, p.units)
-	if err != nil {
-		panic(err) // rescale has tried
-	}
-	return c
+	return kit.Must(units.In(q, p.units))
 }
 
 func (p *problem) base(x []float64) []float64 {

@@ -43,16 +43,13 @@ func TestReference(t *testing.T) {
 		if uint64(dx+dy)*(upper+lower) > 20000 {
 			continue // costs a second or more
 		}
-		p, err := draw(2, i)
-		require.NoError(t, err)
-		q, err := draw(2, i)
-		require.NoError(t, err)
+		p := kit.Must(draw(2, i))
+		q := kit.Must(draw(2, i))
 		assert.Equal(t, p.About, q.About)
 		assert.Equal(t, p.star, q.star)
 		assert.Equal(t, gradient(t, p), gradient(t, q))
 
-		f, err := upperOf(p.fresh()).at(p.x0) // in the units of the run
-		require.NoError(t, err)
+		f := kit.Must(upperOf(p.fresh()).at(p.x0)) // in the units of the run
 		if p.units.X != nil {
 			f /= p.units.F
 		}
@@ -71,8 +68,7 @@ func TestReference(t *testing.T) {
 				z[k] = p.star.X[k] * (1 + z[k])
 			}
 			p.set.Project(z, z)
-			f, err := p.exact.at(z)
-			require.NoError(t, err)
+			f := kit.Must(p.exact.at(z))
 			assert.GreaterOrEqual(t, f, p.star.F-1e-10*gap-1e-13, p.About)
 		}
 	}
@@ -89,8 +85,7 @@ func gradient(t *testing.T, p *problem) []float64 {
 func TestRare(t *testing.T) {
 	for seed := range uint64(5) {
 		s := drawRare(rand.New(rand.NewPCG(seed, 0)), 0, 0)
-		at, err := upperOf(s.fresh()).descend(bilevel.Space{}, []float64{-3, 5})
-		require.NoError(t, err)
+		at := kit.Must(upperOf(s.fresh()).descend(bilevel.Space{}, []float64{-3, 5}))
 		assert.InDeltaSlice(t, []float64{1, 2}, at.X, 1e-9)
 	}
 }
@@ -102,8 +97,7 @@ func TestConvex(t *testing.T) {
 	})
 	require.NoError(t, err)
 	u, h := upperOf(p), mat.NewSym(2)
-	_, err = u.at([]float64{1, 1})
-	require.NoError(t, err)
+	kit.Must(u.at([]float64{1, 1}))
 	require.NoError(t, u.convex(h))
 	assert.InDeltaSlice(t, []float64{1, 0, 3}, []float64{h.At(0, 0), h.At(1, 0), h.At(1, 1)}, 1e-9)
 }
@@ -168,8 +162,7 @@ func TestOutcome(t *testing.T) {
 	for s, _, _, _ := sketch(3, 0, 0); s.Kind != "rare" || s.SetName != "space"; s, _, _, _ = sketch(3, index, 0) {
 		index++
 	}
-	p, err := draw(3, index)
-	require.NoError(t, err)
+	p := kit.Must(draw(3, index))
 	for _, c := range []struct {
 		by    float64
 		n     uint64
@@ -177,8 +170,7 @@ func TestOutcome(t *testing.T) {
 		fails bool
 	}{{0, 10, false, false}, {1, 10, true, false}, {1, 200, true, true}} {
 		m := method.Entry{New: func(method.Tuning) bilevel.Method { return mover{c.by} }}
-		o, err := p.run(context.Background(), m, 1, []uint64{c.n / 2, c.n}, false)
-		require.NoError(t, err)
+		o := kit.Must(p.run(context.Background(), m, 1, []uint64{c.n / 2, c.n}, false))
 		assert.Equal(t, []bool{c.worse, c.fails}, []bool{o.worse(), o.Failed != ""}, c)
 		if c.by == 0 {
 			assert.InDelta(t, 1, o.Error[1]/o.Gap, 1e-12)
