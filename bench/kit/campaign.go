@@ -132,15 +132,21 @@ func (c *Campaign[R]) pool(ctx context.Context, todo []Task[R], what string, out
 	defer cancel(nil)
 	p := NewProgress(out)
 	defer p.Clear()
-	next := make(chan Task[R])
 	var wg sync.WaitGroup
 	var mu sync.Mutex
+	next := 0
 	for range min(runtime.GOMAXPROCS(0), len(todo)) {
 		wg.Add(1)
 		go func() {
 			defer wg.Done()
-			for t := range next {
+			mu.Lock()
+			defer mu.Unlock()
+			for next < len(todo) && ctx.Err() == nil {
+				t := todo[next]
+				next++
+				mu.Unlock()
 				r, err := t.Run(ctx)
+				mu.Lock()
 				if err == nil {
 					err = c.ledger.put(t.Key, r)
 				}
@@ -148,21 +154,12 @@ func (c *Campaign[R]) pool(ctx context.Context, todo []Task[R], what string, out
 					cancel(err)
 					return
 				}
-				mu.Lock()
 				finished++
 				spent += t.Cost
 				p.Update(spent/total, "%s: %d of %d runs, %s", what, finished, len(todo), t.Key)
-				mu.Unlock()
 			}
 		}()
 	}
-	for _, t := range todo {
-		select {
-		case next <- t:
-		case <-ctx.Done():
-		}
-	}
-	close(next)
 	wg.Wait()
 	return finished, context.Cause(ctx)
 }

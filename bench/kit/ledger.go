@@ -20,7 +20,6 @@ import (
 // A ledger keeps results in a file, after their identity. A torn last line is dropped; any other
 // defect is an error with its line.
 type ledger[R any] struct {
-	mu   sync.Mutex
 	file *os.File
 	done map[string]R
 }
@@ -82,13 +81,8 @@ func readLedger[R any](path string, id Identity, done map[string]R) (whole int64
 }
 
 func (l *ledger[R]) put(key string, r R) error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if err := l.write(entry[R]{key, r}); err != nil {
-		return err
-	}
 	l.done[key] = r
-	return nil
+	return l.write(entry[R]{key, r})
 }
 
 // write appends v in one write as a line: the CRC-32 of its JSON in eight hexadecimal digits, a blank,

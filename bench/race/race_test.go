@@ -18,7 +18,6 @@ import (
 	"stable/bench/kit/kittest"
 	"stable/bilevel"
 	"stable/bilevel/method"
-	"stable/bilevel/saa"
 	"stable/mat"
 )
 
@@ -122,32 +121,6 @@ func TestLineup(t *testing.T) {
 	list = kit.Must(lineup("untuned"))
 	assert.Contains(t, names(list), "SAA-Newton")
 	assert.NotContains(t, names(list), "HOAG")
-}
-
-type guest struct{ saa.Newton }
-
-func (guest) Name() string { return "Guest" }
-
-// The guest is there before the first test, as in a program.
-func init() {
-	if err := method.Register(method.Entry{
-		Name: "Guest", Base: saa.Newton{}.Name(), Untuned: true, // a variant starts by name only
-		New: func(method.Tuning) bilevel.Method { return guest{} },
-	}); err != nil {
-		panic(err)
-	}
-}
-
-// A registered guest races under its own name.
-func TestGuest(t *testing.T) {
-	out := t.TempDir()
-	race(t, out, "untuned", "-methods", "Guest,SAA-Newton", "-against", "../rivals.csv", "-only", "simplex",
-		"-samples", "1000", "-trials", "1")
-	errors := column(t, filepath.Join(out, "untuned-against.csv"), "error")
-	assert.Len(t, errors, 2*2*2, "problems, methods, outputs")
-	for key, v := range errors {
-		assert.Equal(t, v, errors[strings.Replace(key, "SAA-Newton", "Guest", 1)], key)
-	}
 }
 
 func TestCurves(t *testing.T) {
