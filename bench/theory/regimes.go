@@ -32,7 +32,7 @@ type row struct {
 	beta    []float64
 	steps   [3]int          // shortest, longest, and longest with -quick
 	batch   func(k int) int // nil: 1
-	method  func(p *quadratic.Problem, a, b float64, k int) bilevel.Method
+	method  func(a, b float64, k int) bilevel.Method
 	samples func(k int) float64
 
 	tried     []*series // of each choice
@@ -86,11 +86,10 @@ func regimes(seed uint64) []*regime {
 		SigmaFx: 1, SigmaFy: 1, SigmaGy: 1, SigmaGxy: 0.3, SigmaGyy: 0.3}
 	nonconvex := convex
 	convex.MuP, convex.LP, nonconvex.Nonconvex = 1, 2, 1
+	p, q := kit.Must(quadratic.New(convex)), kit.Must(quadratic.New(nonconvex))
 	list := []*regime{
-		{key: "convex", title: "strongly convex", measure: "E‖x^{k} − x*‖²", radius: 0.5,
-			problem: kit.Must(quadratic.New(convex)), rows: convexRows()},
-		{key: "nonconvex", title: "nonconvex", measure: "mean ρ²‖x̂ − x‖²", rho: 1, radius: 2,
-			problem: kit.Must(quadratic.New(nonconvex)), rows: nonconvexRows()},
+		{key: "convex", title: "strongly convex", measure: "E‖x^{k} − x*‖²", problem: p, radius: 0.5, rows: convexRows(p)},
+		{key: "nonconvex", title: "nonconvex", measure: "mean ρ²‖x̂ − x‖²", problem: q, rho: 1, radius: 2, rows: nonconvexRows(q)},
 	}
 	for _, g := range list {
 		for _, r := range g.rows {
@@ -105,7 +104,7 @@ func two(k int) float64     { return 2 * float64(k) }
 func neumann(k int) float64 { return float64(k) * (3 + terms(k)/2) }
 
 // convexRows have falling steps: one long run shows all ε.
-func convexRows() []*row {
+func convexRows(p *quadratic.Problem) []*row {
 	const shift = 10
 	fall := func(c, p float64) bilevel.Schedule { return bilevel.Power{C: c, K0: shift, P: p} }
 	a, b := []float64{0.5, 1, 2, 4}, []float64{1, 2, 4, 8}
@@ -113,18 +112,16 @@ func convexRows() []*row {
 		{
 			name: "STABLE-paper", claims: [2]float64{1, 1}, orders: "α = a/(k+10), β = τ = b/(k+10)",
 			alpha: a, beta: b, steps: [3]int{10, 100000, 16000}, samples: two,
-			method: func(p *quadratic.Problem, a, b float64, _ int) bilevel.Method {
-				return plainSTABLE(p, fall(a, 1), fall(b, 1), fall(b, 1))
-			},
+			method: func(a, b float64, _ int) bilevel.Method { return plainSTABLE(p, fall(a, 1), fall(b, 1), fall(b, 1)) },
 		},
 		{
 			name: "STABLE", orders: "its defaults, of order k^(−1/2)", steps: [3]int{10, 400000, 16000},
-			samples: two, method: defaultSTABLE,
+			samples: two, method: defaultSTABLE(p),
 		},
 		{
 			name: "BSA", claims: [2]float64{1, 2}, orders: "α = a/(k+10), t_k = k+1 inner steps b/(t+10)",
 			alpha: a, beta: b, steps: [3]int{10, 4000, 1000},
-			method: func(_ *quadratic.Problem, a, b float64, _ int) bilevel.Method {
+			method: func(a, b float64, _ int) bilevel.Method {
 				return method.BSA{Alpha: fall(a, 1), Beta: fall(b, 1), Inner: bilevel.Power{C: 1, P: -1}, Neumann: series0}
 			},
 			samples: func(k int) float64 { return float64(k)*float64(k)/2 + float64(k)*(2+terms(k)/2) },
@@ -132,14 +129,14 @@ func convexRows() []*row {
 		{
 			name: "TTSA", claims: [2]float64{1.5, 1.5}, orders: "α = a/(k+10), β = b/(k+10)^(2/3)",
 			alpha: a, beta: a, steps: [3]int{10, 100000, 16000}, samples: neumann,
-			method: func(_ *quadratic.Problem, a, b float64, _ int) bilevel.Method {
+			method: func(a, b float64, _ int) bilevel.Method {
 				return method.TTSA{Alpha: fall(a, 1), Beta: fall(b, 2./3), Neumann: series0}
 			},
 		},
 	}
 }
 
-func nonconvexRows() []*row {
+func nonconvexRows(p *quadratic.Problem) []*row {
 	power := func(c float64, k int, p float64) bilevel.Schedule {
 		return bilevel.Constant(c / math.Pow(float64(k), p))
 	}
@@ -149,18 +146,18 @@ func nonconvexRows() []*row {
 			name: "STABLE-paper", horizon: true, claims: [2]float64{2, 2},
 			orders: "α = a·K^(−1/2), β = b·K^(−1/2), τ = K^(−1/2)",
 			alpha:  a, beta: b, steps: [3]int{16, 1000000, 16384}, samples: two,
-			method: func(p *quadratic.Problem, a, b float64, k int) bilevel.Method {
+			method: func(a, b float64, k int) bilevel.Method {
 				return plainSTABLE(p, power(a, k, 0.5), power(b, k, 0.5), power(1, k, 0.5))
 			},
 		},
 		{
 			name: "STABLE", claims: [2]float64{2, 2}, orders: "its defaults, of order k^(−1/2)",
-			steps: [3]int{16, 1000000, 16384}, samples: two, method: defaultSTABLE,
+			steps: [3]int{16, 1000000, 16384}, samples: two, method: defaultSTABLE(p),
 		},
 		{
 			name: "BSA", horizon: true, claims: [2]float64{2, 3}, orders: "α = a·K^(−1/2), t_k = √(k+1) inner steps b/(t+2)",
 			alpha: a, beta: a, steps: [3]int{6, 400000, 8192},
-			method: func(_ *quadratic.Problem, a, b float64, k int) bilevel.Method {
+			method: func(a, b float64, k int) bilevel.Method {
 				return method.BSA{Alpha: power(a, k, 0.5), Beta: bilevel.Power{C: b, K0: 2, P: 1}, Neumann: series0}
 			},
 			samples: func(k int) float64 { return 2./3*math.Pow(float64(k), 1.5) + float64(k)*(2+terms(k)/2) },
@@ -168,14 +165,14 @@ func nonconvexRows() []*row {
 		{
 			name: "TTSA", horizon: true, claims: [2]float64{2.5, 2.5}, orders: "α = a·K^(−3/5), β = b·K^(−2/5)",
 			alpha: a, beta: b, steps: [3]int{16, 2000000, 16384}, samples: neumann,
-			method: func(_ *quadratic.Problem, a, b float64, k int) bilevel.Method {
+			method: func(a, b float64, k int) bilevel.Method {
 				return method.TTSA{Alpha: power(a, k, 0.6), Beta: power(b, k, 0.4), Neumann: series0}
 			},
 		},
 		{
 			name: "stocBiO", horizon: true, claims: [2]float64{2, 2}, orders: "α = a, β = b, batches of K/4, 5 inner steps",
 			alpha: small, beta: small, steps: [3]int{4, 3200, 256}, batch: func(k int) int { return (k + 3) / 4 },
-			method: func(_ *quadratic.Problem, a, b float64, k int) bilevel.Method {
+			method: func(a, b float64, k int) bilevel.Method {
 				series := series0
 				series.Terms = int(terms(k))
 				return method.StocBiO{Alpha: bilevel.Constant(a), Beta: bilevel.Constant(b), Inner: stocInner, Neumann: series}
@@ -197,6 +194,6 @@ func plainSTABLE(p *quadratic.Problem, alpha, beta, tau bilevel.Schedule) bileve
 	return bilevel.STABLE{Alpha: alpha, Beta: beta, Tau: tau, MuG: c.MuG, CGxy: c.Cgxy, InitBatch: 1, Plain: true}
 }
 
-func defaultSTABLE(p *quadratic.Problem, _, _ float64, _ int) bilevel.Method {
-	return bilevel.STABLE{MuG: p.Options().MuG}
+func defaultSTABLE(p *quadratic.Problem) func(a, b float64, k int) bilevel.Method {
+	return func(_, _ float64, _ int) bilevel.Method { return bilevel.STABLE{MuG: p.Options().MuG} }
 }

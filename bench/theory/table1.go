@@ -111,7 +111,7 @@ func (c *complexity) plan(r *row) {
 }
 
 func (r *row) walk(c [2]float64, k int, seed uint64) walk {
-	w := walk{problem: r.problem, method: r.method(r.problem, c[0], c[1], k), radius: r.radius, rho: r.rho,
+	w := walk{problem: r.problem, method: r.method(c[0], c[1], k), radius: r.radius, rho: r.rho,
 		start: seed, seed: seed}
 	if r.batch != nil {
 		w.batch = r.batch(k)
