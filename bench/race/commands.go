@@ -386,8 +386,5 @@ That goes for each budget, by last iterate and by mean, in rounds: all settings 
 budget, the best 30 to the second, 10 to the third, 5 to the last; methods for finite sums all at every
 budget. A rival that is over 10 times behind the best one at the second budget or later is out of the
 race on that problem.
-
-With -part 3/8, each round wants the one before it of all parts: run them again until none waits for
-another, or leave the rest to -merge 8, which reports.
 `
 )

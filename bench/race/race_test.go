@@ -126,7 +126,8 @@ func TestLineup(t *testing.T) {
 func TestCurves(t *testing.T) {
 	var u tournament
 	of := func(name string, tuned bool, errs ...float64) curve {
-		return curve{selection: &selection{entrant: named(name, tuned)}, error: errs, lo: []float64{-1, 0.05}, hi: []float64{5, 0.15}}
+		return curve{selection: &selection{entrant: named(name, tuned)}, error: errs,
+			lo: []float64{-1, 0.05}, hi: []float64{5, 0.15}}
 	}
 	one := []curve{of("a", false, 2, 0.1)}
 	s := u.series(one)[0]

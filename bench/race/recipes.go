@@ -59,7 +59,8 @@ func (r recipe) problem(seed uint64) (*problem, error) {
 	if r.place == nil {
 		q.X(to.at, x)
 	}
-	out := &problem{half: r.half, set: to.set, start: r.start(q, x, to.set), star: to.at, best: kit.Must(q.Objective(nil, to.at)),
+	out := &problem{half: r.half, set: to.set, start: r.start(q, x, to.set), star: to.at,
+		best:  kit.Must(q.Objective(nil, to.at)),
 		fresh: func() contest { return solved{kit.Must(unit.In(p.Clone(), u))} }}
 	r.tell(out, q, hess)
 	if r.mixed {

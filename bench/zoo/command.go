@@ -44,9 +44,6 @@ together, at most 16 and at least -trials. A method exactly at the limit would s
 the share of problems that the report names. Streams without a limit (every entry of x held by the
 set, ∇²F singular there) are counted apart; ratios count from 10 expected rare events on.
 
--root adds what the exact minimum of each stream's samples has, where exact descent on these leads from
-the run's end: what no method can be expected to beat. It takes some seconds a run.
-
 Choose on seeds below 1000, and confirm on others.
 
   go run ./bench zoo -seed 7 -problems 300
@@ -74,7 +71,7 @@ func Zoo(ctx context.Context, args []string, out kit.Terminal) error {
 	fs.IntVar(&o.only, "only", o.only, "`INDEX` of the one problem to run")
 	fs.IntVar(&o.trials, "trials", o.trials, "least number of runs of each problem")
 	fs.Uint64Var(&o.samples, "samples", o.samples, "samples of each kind")
-	fs.BoolVar(&o.root, "root", false, "the exact minimum of the same samples beside each stream")
+	fs.BoolVar(&o.root, "root", false, "beside each stream the exact minimum of the same samples, which none beats: slow")
 	fs.BoolVar(&o.verbose, "v", false, "every run")
 	if err := kit.Parse(fs, args, out); err != nil {
 		return err
