@@ -119,7 +119,7 @@ func (t *tournament) series(curves []curve) (list []plot.Series) {
 	return list
 }
 
-// best is the tuned curve, or else any, with the least error at the end.
+// best is the tuned curve, with the larger grid, or else any, with the least error at the end.
 func best(curves []curve) curve {
 	return slices.MinFunc(curves, func(a, b curve) int {
 		return cmp.Or(len(b.entrant.grid())-len(a.entrant.grid()), cmp.Compare(a.end(), b.end()))
@@ -159,8 +159,11 @@ func (t *tournament) curves(w io.Writer) error {
 		}
 		t.curveTables(w, p, curves, at)
 	}
-	columns := map[bool]int{false: len(t.problems), true: 3}[len(t.problems) == 1]
-	return kit.WriteFigure(w, t.Out, t.file, &plot.Figure{Panels: slices.Concat(panels...), Columns: columns, Caption: caption})
+	fig := plot.Figure{Panels: slices.Concat(panels...), Columns: len(t.problems), Caption: caption}
+	if fig.Columns == 1 {
+		fig.Columns = 3
+	}
+	return kit.WriteFigure(w, t.Out, t.file, &fig)
 }
 
 func (t *tournament) curveTables(w io.Writer, p *problem, curves []curve, at []float64) {

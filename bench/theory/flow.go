@@ -114,7 +114,8 @@ func hessian(p *quadratic.Problem) *mat.Sym {
 }
 
 func flowProblem(seed uint64) *quadratic.Problem {
-	return kit.Must(quadratic.New(quadratic.Options{Dx: 5, Dy: 5, Seed: seed, MuG: 1, LG: 4, MuP: 0.2, LP: 1, CrossNorm: 3}))
+	o := quadratic.Options{Dx: 5, Dy: 5, Seed: seed, MuG: 1, LG: 4, MuP: 0.2, LP: 1, CrossNorm: 3}
+	return kit.Must(quadratic.New(o))
 }
 
 func flowPanel(w io.Writer, seed uint64) plot.Panel {

@@ -89,7 +89,8 @@ func regimes(seed uint64) []*regime {
 	p, q := kit.Must(quadratic.New(convex)), kit.Must(quadratic.New(nonconvex))
 	list := []*regime{
 		{key: "convex", title: "strongly convex", measure: "E‖x^{k} − x*‖²", problem: p, radius: 0.5, rows: convexRows(p)},
-		{key: "nonconvex", title: "nonconvex", measure: "mean ρ²‖x̂ − x‖²", problem: q, rho: 1, radius: 2, rows: nonconvexRows(q)},
+		{key: "nonconvex", title: "nonconvex", measure: "mean ρ²‖x̂ − x‖²", problem: q, rho: 1, radius: 2,
+			rows: nonconvexRows(q)},
 	}
 	for _, g := range list {
 		for _, r := range g.rows {

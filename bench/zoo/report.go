@@ -216,8 +216,8 @@ func groups(w io.Writer, last int, ran []result, by string, of func(r *result) s
 		"\tleft of a sum: 50, 95, 100 %%\tevaluations 50, 95 %%\tµs 50 %%\n", by)
 	for _, name := range slices.Sorted(maps.Keys(list)) {
 		g := list[name]
-		fmt.Fprintf(w, "%s\t%d\t%d\t%d\t%d\t%d\t%s\t%s\t%s\t%s\n", name, g.problems, g.runs, g.failed, g.silent+g.warned, g.noLimit,
-			quantiles(g.ratios[last], 0.5, 0.95, 1), quantiles(g.left, 0.5, 0.95, 1),
+		fmt.Fprintf(w, "%s\t%d\t%d\t%d\t%d\t%d\t%s\t%s\t%s\t%s\n", name, g.problems, g.runs, g.failed,
+			g.silent+g.warned, g.noLimit, quantiles(g.ratios[last], 0.5, 0.95, 1), quantiles(g.left, 0.5, 0.95, 1),
 			quantiles(g.evaluations, 0.5, 0.95), quantiles(g.micros, 0.5))
 	}
 	fmt.Fprintln(w)
