@@ -8,16 +8,10 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"testing"
 
 	"stable/bench/kit"
 )
-
-// Fatal is what is used of testing.T.
-type Fatal interface {
-	Helper()
-	Fatal(args ...any)
-	TempDir() string
-}
 
 // Bench runs a command line on a list of commands, and returns the exit status and what it wrote.
 func Bench(ctx context.Context, list []kit.Command, args ...string) (status int, stdout, stderr string) {
@@ -28,7 +22,7 @@ func Bench(ctx context.Context, list []kit.Command, args ...string) (status int,
 
 // SystemErrors is what this system says, in its own words, of a file that does not exist and of a
 // file where a folder should be.
-func SystemErrors(t Fatal, missing, file string) (noFile, notFolder string) {
+func SystemErrors(t testing.TB, missing, file string) (noFile, notFolder string) {
 	t.Helper()
 	_, err := os.Open(missing)
 	folderErr := os.MkdirAll(file, 0o755)
@@ -39,8 +33,7 @@ func SystemErrors(t Fatal, missing, file string) (noFile, notFolder string) {
 }
 
 // SmallData writes a data set that takes no time, and returns its path.
-func SmallData(t Fatal) string {
-	t.Helper()
+func SmallData(t testing.TB) string {
 	rng := rand.New(rand.NewPCG(4, 4))
 	b := bytes.NewBufferString("a,b,c,label\n")
 	for range 60 {
@@ -48,8 +41,6 @@ func SmallData(t Fatal) string {
 		fmt.Fprintf(b, "%v,%v,%v,%t\n", a, rng.NormFloat64(), a*a, a+0.5*noise > 0)
 	}
 	path := filepath.Join(t.TempDir(), "small.csv")
-	if err := os.WriteFile(path, b.Bytes(), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	kit.Must(0, os.WriteFile(path, b.Bytes(), 0o644))
 	return path
 }
