@@ -288,13 +288,6 @@ func TestFaint(t *testing.T) {
 	assert.Contains(t, b.String(), ",b,", "numbers keep the names")
 }
 
-func TestRunsBreak(t *testing.T) {
-	a, b, c, hole := point{0, 1}, point{1, 2}, point{2, 3}, point{1.5, math.NaN()}
-	assert.Equal(t, [][]point{{a, b}, {c}}, runs([]point{hole, a, b, hole, hole, c, hole}))
-	assert.Empty(t, runs([]point{hole, {math.NaN(), 1}}))
-	assert.Empty(t, runs(nil))
-}
-
 func TestTrace(t *testing.T) {
 	assert.Equal(t, "M0 0L1 0.5L0.75 -0.5L-0.25 -0.5", trace([]point{{0, 0}, {1, .5}, {.75, -.5}, {.75, -.501}, {-.25, -.5}}))
 }
