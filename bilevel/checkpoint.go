@@ -1,8 +1,7 @@
 package bilevel
 
 import (
-	"bufio"
-	"cmp"
+	"bytes"
 	"encoding/binary"
 	"fmt"
 	"hash/crc64"
@@ -46,41 +45,36 @@ func (s *Solver) Save(w io.Writer) error {
 	if s.err != nil {
 		return fmt.Errorf("bilevel: Save: the run has failed: %w", s.err)
 	}
-	head, words, err := s.header()
-	if err != nil {
-		return err
+	var state, again State
+	s.persist(&state)
+	s.persist(&again)
+	text := s.describe()
+	switch n, m := len(state.bytes)/8, len(again.bytes)/8; {
+	case state.err != nil:
+		return fmt.Errorf("bilevel: Save: %w", state.err)
+	case n != m:
+		return fmt.Errorf("bilevel: Save: the State of %s visited %d numbers the first time and %d the second", s.it.name, n, m)
+	case len(text) > maxDescription:
+		return fmt.Errorf("bilevel: Save: the parameters of the method take %d bytes to describe, "+
+			"and a checkpoint has room for %d", len(text), maxDescription)
 	}
-	sum := crc64.New(crcTable)
-	b := bufio.NewWriter(io.MultiWriter(w, sum))
-	b.Write(head) // errors wait for Flush
-	t := &State{w: b}
-	s.persist(t)
-	if t.err == nil && t.words != words {
-		t.err = fmt.Errorf("the State of %s visited %d numbers the first time and %d the second",
-			s.it.name, words, t.words)
-	}
-	t.err = cmp.Or(t.err, b.Flush())
-	t.word(sum.Sum64())
-	if err := cmp.Or(t.err, b.Flush()); err != nil {
+	file := binary.LittleEndian.AppendUint32([]byte(magic), version)
+	file = binary.LittleEndian.AppendUint32(file, uint32(len(text)))
+	file = binary.LittleEndian.AppendUint64(file, uint64(len(state.bytes)/8))
+	file = seal(append(file, text...))
+	file = seal(append(file, state.bytes...))
+	if _, err := bytes.NewReader(file).WriteTo(w); err != nil {
 		return fmt.Errorf("bilevel: Save: %w", err)
 	}
 	return nil
 }
 
-func (s *Solver) header() (head []byte, words uint64, err error) {
-	text := s.describe()
-	if len(text) > maxDescription {
-		return nil, 0, fmt.Errorf("bilevel: the parameters of the method take %d bytes to describe, "+
-			"and a checkpoint has room for %d", len(text), maxDescription)
-	}
-	var count State
-	s.persist(&count)
-	h := append([]byte(nil), magic...)
-	h = binary.LittleEndian.AppendUint32(h, version)
-	h = binary.LittleEndian.AppendUint32(h, uint32(len(text)))
-	h = binary.LittleEndian.AppendUint64(h, count.words)
-	h = append(h, text...)
-	return binary.LittleEndian.AppendUint64(h, crc64.Checksum(h, crcTable)), count.words, nil
+// seal appends the checksum of b.
+func seal(b []byte) []byte { return binary.LittleEndian.AppendUint64(b, crc64.Checksum(b, crcTable)) }
+
+func sealed(b []byte) bool {
+	n := len(b) - 8
+	return binary.LittleEndian.Uint64(b[n:]) == crc64.Checksum(b[:n], crcTable)
 }
 
 // Load reads a checkpoint from r, to its end, and s continues the run that was saved. s must come
@@ -90,44 +84,65 @@ func (s *Solver) header() (head []byte, words uint64, err error) {
 // Sizes, method, parameters and options are compared with those that were saved; the problem's
 // data, functions, maps and what pointers in the caller's own types refer to are not. No oracle is
 // called. Errors wrap ErrDamaged or ErrForeign, or are those of r; s is then unchanged. Memory:
-// that of another Solver, whatever r holds.
+// that of another Solver and its checkpoint, whatever r holds.
 func (s *Solver) Load(r io.Reader) error {
 	fresh, err := New(s.it.Problem(), s.method, s.it.opt)
 	if err != nil {
 		return err
 	}
 	fresh.it.opt = s.it.opt // New has projected x⁰ once more
-	if err := fresh.read(bufio.NewReader(r)); err != nil {
-		return err
+	var state State
+	fresh.persist(&state)
+	most := fixedHeader + maxDescription + 8 + len(state.bytes) + 8
+	file, err := io.ReadAll(io.LimitReader(r, int64(most)+1))
+	if err == nil {
+		err = fresh.read(file, len(state.bytes)/8)
 	}
-	*s = *fresh
-	return nil
+	if err == nil {
+		*s = *fresh
+	}
+	return err
 }
 
-// read reads a checkpoint into s, which an error leaves unusable.
-func (s *Solver) read(r io.Reader) error {
-	sum := crc64.New(crcTable)
-	in := io.TeeReader(r, sum)
-	if err := s.readHeader(in, sum.Sum64); err != nil {
-		return tooShort(err)
+// read reads a checkpoint of so many words into s, which an error leaves unusable.
+func (s *Solver) read(file []byte, words int) error {
+	if len(file) < fixedHeader {
+		return errShort
 	}
-	t := &State{r: in}
-	s.persist(t)
-	want := sum.Sum64()
-	last := State{r: r}
-	switch got := last.word(0); {
-	case t.err != nil:
-		return tooShort(t.err)
-	case last.err != nil:
-		return tooShort(last.err)
-	case got != want:
+	const at = len(magic)
+	v, n := binary.LittleEndian.Uint32(file[at:]), binary.LittleEndian.Uint32(file[at+4:])
+	m, body := binary.LittleEndian.Uint64(file[at+8:]), fixedHeader+int(n)+8
+	switch {
+	case string(file[:at]) != magic:
+		return damaged("this is no checkpoint: it begins with %q", file[:at])
+	case v != version:
+		return fmt.Errorf("%w: its version is %d, and this package reads version %d", ErrForeign, v, version)
+	case n > maxDescription:
+		return damaged("its header wants to be %d bytes long", n)
+	case len(file) < body:
+		return errShort
+	case !sealed(file[:body]):
+		return damaged("the checksum of the header is wrong")
+	}
+	if d := difference(string(file[fixedHeader:body-8]), s.describe()); d != "" {
+		return fmt.Errorf("%w: %s", ErrForeign, d)
+	}
+	switch left := len(file) - body - 8*words - 8; {
+	case m != uint64(words):
+		return fmt.Errorf("%w: its state has %d words, and this one %d", ErrForeign, m, words)
+	case left < 0:
+		return errShort
+	case left > 0:
+		return damaged("there is more after its end")
+	case !sealed(file):
 		return damaged("the checksum of the state is wrong")
 	}
-	switch _, err := io.ReadFull(r, t.buf[:1]); {
-	case err == nil:
-		return damaged("there is more after its end")
-	case err != io.EOF:
-		return err
+	t := &State{reading: true, bytes: file[body : len(file)-8]}
+	if s.persist(t); len(t.bytes) > 0 {
+		t.fail("the State of %s does not visit all of it", s.it.name)
+	}
+	if t.err != nil {
+		return t.err
 	}
 	for _, v := range [][]float64{s.it.x, s.it.y, s.mean} {
 		if i := mat.NotFinite(v); i >= 0 {
@@ -140,51 +155,6 @@ func (s *Solver) read(r io.Reader) error {
 		}
 	}
 	return nil
-}
-
-func (s *Solver) readHeader(r io.Reader, sum func() uint64) error {
-	const at = len(magic)
-	var h [fixedHeader]byte
-	if _, err := io.ReadFull(r, h[:]); err != nil {
-		return err
-	}
-	v, n := binary.LittleEndian.Uint32(h[at:]), binary.LittleEndian.Uint32(h[at+4:])
-	switch {
-	case string(h[:at]) != magic:
-		return damaged("this is no checkpoint: it begins with %q", h[:at])
-	case v != version:
-		return fmt.Errorf("%w: its version is %d, and this package reads version %d", ErrForeign, v, version)
-	case n > maxDescription:
-		return damaged("its header wants to be %d bytes long", n)
-	}
-	text, err := io.ReadAll(io.LimitReader(r, int64(n)))
-	if err != nil {
-		return err
-	}
-	want := sum()
-	check := State{r: r}
-	switch got := check.word(0); {
-	case check.err != nil:
-		return check.err
-	case got != want:
-		return damaged("the checksum of the header is wrong")
-	}
-	if d := difference(string(text), s.describe()); d != "" {
-		return fmt.Errorf("%w: %s", ErrForeign, d)
-	}
-	var count State
-	s.persist(&count)
-	if m := binary.LittleEndian.Uint64(h[at+8:]); m != count.words {
-		return fmt.Errorf("%w: its state has %d words, and this one %d", ErrForeign, m, count.words)
-	}
-	return nil
-}
-
-func tooShort(err error) error {
-	if err == io.EOF || err == io.ErrUnexpectedEOF {
-		return damaged("it ends too early")
-	}
-	return err
 }
 
 // SaveFile saves to the file at path, in one step: whenever the process or the machine stops, it
@@ -257,12 +227,10 @@ func (d *description) line(name string, value any) { fmt.Fprintf(d, "%s = %v\n",
 
 // value adds v. kind is its type if an interface holds it, and empty otherwise.
 func (d *description) value(name, kind string, v reflect.Value) {
-	switch v.Kind() {
-	case reflect.Interface:
-		if v.IsNil() {
-			d.line(name, "nil")
-			return
-		}
+	switch k := v.Kind(); {
+	case k == reflect.Interface && v.IsNil():
+		d.line(name, "nil")
+	case k == reflect.Interface:
 		e := v.Elem()
 		kind = e.Type().String()
 		if d.depth == maxDepth {
@@ -275,24 +243,24 @@ func (d *description) value(name, kind string, v reflect.Value) {
 		d.depth++
 		d.value(name, kind+" ", e)
 		d.depth--
-	case reflect.Struct:
+	case k == reflect.Struct:
 		if kind != "" {
 			d.line(name, strings.TrimSpace(kind))
 		}
 		for i := range v.NumField() {
 			d.value(name+"."+v.Type().Field(i).Name, "", v.Field(i))
 		}
-	case reflect.Slice, reflect.Array:
+	case k == reflect.Slice || k == reflect.Array:
 		d.sequence(name, kind, v)
-	case reflect.Bool:
-		d.line(name, kind+strconv.FormatBool(v.Bool()))
-	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
-		d.line(name, kind+strconv.FormatInt(v.Int(), 10))
-	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64, reflect.Uintptr:
-		d.line(name, kind+strconv.FormatUint(v.Uint(), 10))
-	case reflect.Float32, reflect.Float64:
-		d.line(name, kind+strconv.FormatFloat(v.Float(), 'g', -1, 64))
-	case reflect.String:
+	case k == reflect.Bool:
+		d.line(name, fmt.Sprint(kind, v.Bool()))
+	case v.CanInt():
+		d.line(name, fmt.Sprint(kind, v.Int()))
+	case v.CanUint():
+		d.line(name, fmt.Sprint(kind, v.Uint()))
+	case v.CanFloat():
+		d.line(name, fmt.Sprint(kind, v.Float()))
+	case k == reflect.String:
 		d.line(name, kind+strconv.Quote(v.String()))
 	default:
 		d.line(name, kind+"a "+v.Type().String())

@@ -2,7 +2,6 @@ package bilevel
 
 import (
 	"encoding/binary"
-	"io"
 	"math"
 	"math/rand/v2"
 
@@ -10,30 +9,28 @@ import (
 )
 
 // State visits what a run holds between two steps, number by number and always in the same order,
-// to count, write or read it. Every number is a word of 8 bytes, little-endian. The first error
-// ends the visit; the Solver reports it.
+// to write or read it. Every number is a word of 8 bytes, little-endian. The first error ends the
+// visit; the Solver reports it.
 type State struct {
-	w        io.Writer // writing, if not nil
-	r        io.Reader // reading, if not nil; else counting
-	words    uint64
-	buf      [8]byte
+	reading  bool
+	bytes    []byte // written so far, or still to be read
 	err      error
 	k        int            // steps done
 	verified []func() error // of After
 }
 
+var errShort = damaged("it ends too early")
+
 // word writes v and returns it, or returns what it reads.
 func (t *State) word(v uint64) uint64 {
-	t.words++
 	switch {
 	case t.err != nil:
-	case t.w != nil:
-		binary.LittleEndian.PutUint64(t.buf[:], v)
-		_, t.err = t.w.Write(t.buf[:])
-	case t.r != nil:
-		if _, t.err = io.ReadFull(t.r, t.buf[:]); t.err == nil {
-			v = binary.LittleEndian.Uint64(t.buf[:])
-		}
+	case !t.reading:
+		t.bytes = binary.LittleEndian.AppendUint64(t.bytes, v)
+	case len(t.bytes) < 8:
+		t.err = errShort
+	default:
+		v, t.bytes = binary.LittleEndian.Uint64(t.bytes), t.bytes[8:]
 	}
 	return v
 }
@@ -100,7 +97,7 @@ func (t *State) Rand(p *rand.PCG) {
 	for at := len(tag); at < len(b); at += 8 {
 		binary.LittleEndian.PutUint64(b[at:], t.word(binary.LittleEndian.Uint64(b[at:])))
 	}
-	if t.r != nil && t.err == nil {
+	if t.reading && t.err == nil {
 		t.err = p.UnmarshalBinary(b)
 	}
 }
@@ -111,7 +108,7 @@ func (t *State) Steps() int { return t.k }
 // After makes Load call f, whose error it returns, once all of the checkpoint is known to be
 // undamaged, to recompute what follows from it.
 func (t *State) After(f func() error) {
-	if t.r != nil {
+	if t.reading {
 		t.verified = append(t.verified, f)
 	}
 }

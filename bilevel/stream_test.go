@@ -328,11 +328,10 @@ func TestEstimatorInitAgain(t *testing.T) {
 		require.NoError(t, e.Init([]float64{0.3, 0, -0.2}, []float64{0, 1, 0, -1}, []Sample{7}))
 		require.NoError(t, e.Update(0.4, []float64{0, 1, 0}, make([]float64, 4), []Sample{8, 9}))
 	}
-	var state [2]bytes.Buffer
-	for i, e := range []*Estimator{used, fresh} {
-		e.State(&State{w: &state[i]})
-	}
-	assert.Equal(t, state[1].Bytes(), state[0].Bytes())
+	var a, b State
+	used.State(&a)
+	fresh.State(&b)
+	assert.Equal(t, b.bytes, a.bytes)
 }
 
 func TestNewEstimatorRefuses(t *testing.T) {
