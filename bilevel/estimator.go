@@ -102,16 +102,8 @@ func (e *Estimator) Init(x, y []float64, phi []Sample) error {
 // Update moves the estimates to (x, y) by (STABLE-H): g_xy and g_yy at both points, with one batch.
 func (e *Estimator) Update(tau float64, x, y []float64, phi []Sample) error {
 	e.updates++
-	if err := e.p.CrossG(e.xyOld, e.x, e.y, phi); err != nil {
-		return err
-	}
-	if err := e.p.CrossG(e.xy, x, y, phi); err != nil {
-		return err
-	}
-	if err := e.p.HessG(e.yyOld, e.x, e.y, phi); err != nil {
-		return err
-	}
-	if err := e.p.HessG(e.yy, x, y, phi); err != nil {
+	if err := cmp.Or(e.p.CrossG(e.xyOld, e.x, e.y, phi), e.p.CrossG(e.xy, x, y, phi),
+		e.p.HessG(e.yyOld, e.x, e.y, phi), e.p.HessG(e.yy, x, y, phi)); err != nil {
 		return err
 	}
 	if err := e.askPromise(x); err != nil {

@@ -245,52 +245,43 @@ func TestMean(t *testing.T) {
 
 func TestComplete(t *testing.T) {
 	p := newQuadratic(t)
-	has, lacks := bilevel.Complete(p), bilevel.Complete(struct{ bilevel.Problem }{p})
+	assert.Equal(t, &bilevel.Completed{Problem: p, Products: p, UpperGradient: p, Truth: p, Values: p, StronglyConvex: p},
+		bilevel.Complete(p))
+
+	lacks := bilevel.Complete(struct{ bilevel.Problem }{p})
 	x, y, v := []float64{1, 2, -1}, []float64{0.5, 1, 2, -3}, []float64{1, -1, 3, 2}
-	batch := []bilevel.Sample{3, 4}
-	for name, call := range map[string]func(c *bilevel.Completed, dst []float64) (float64, error){
-		"HessVecG": func(c *bilevel.Completed, dst []float64) (float64, error) { return 0, c.HessVecG(dst, x, y, v, batch) },
-		"CrossVecG": func(c *bilevel.Completed, dst []float64) (float64, error) {
-			return 0, c.CrossVecG(dst[:3], x, y, v, batch)
-		},
-		"GradXG":    func(c *bilevel.Completed, dst []float64) (float64, error) { return 0, c.GradXG(dst[:3], x, y, batch) },
-		"Solution":  func(c *bilevel.Completed, dst []float64) (float64, error) { return 0, c.Solution(dst, x) },
-		"Objective": func(c *bilevel.Completed, dst []float64) (float64, error) { return c.Objective(dst[:3], x) },
-		"ValueF":    func(c *bilevel.Completed, _ []float64) (float64, error) { return c.ValueF(x, y, batch) },
-		"ValueG":    func(c *bilevel.Completed, _ []float64) (float64, error) { return c.ValueG(x, y, batch) },
-	} {
-		got, made := make([]float64, 4), make([]float64, 4)
-		value, err := call(has, got)
-		require.NoError(t, err, name)
-		assert.NotZero(t, value+got[0], name)
-		if _, err = call(lacks, made); name == "HessVecG" || name == "CrossVecG" {
-			require.NoError(t, err, name)
-			assert.InDeltaSlice(t, got, made, 1e-13, name)
-			continue
-		}
+	batch, got, want := []bilevel.Sample{3, 4}, make([]float64, 4), make([]float64, 4)
+	require.NoError(t, errors.Join(lacks.HessVecG(got, x, y, v, batch), p.HessVecG(want, x, y, v, batch)))
+	assert.InDeltaSlice(t, want, got, 1e-13)
+	require.NoError(t, errors.Join(lacks.CrossVecG(got[:3], x, y, v, batch), p.CrossVecG(want[:3], x, y, v, batch)))
+	assert.InDeltaSlice(t, want, got, 1e-13)
+	assert.Equal(t, math.Inf(-1), lacks.ConvexityAt(x))
+	_, objective := lacks.Objective(nil, x)
+	_, valueF := lacks.ValueF(x, y, batch)
+	_, valueG := lacks.ValueG(x, y, batch)
+	for name, err := range map[string]error{"GradXG": lacks.GradXG(got[:3], x, y, batch), "Solution": lacks.Solution(y, x),
+		"Objective": objective, "ValueF": valueF, "ValueG": valueG} {
 		require.ErrorIs(t, err, bilevel.ErrMissing, name)
 		assert.ErrorContains(t, err, name)
 	}
-	assert.Equal(t, p.ConvexityAt(x), has.ConvexityAt(x))
-	assert.Equal(t, math.Inf(-1), lacks.ConvexityAt(x))
 }
 
 func TestEach(t *testing.T) {
-	got := func(batch []bilevel.Sample, terms, most int) (s string) {
-		for name, w := range bilevel.Each(batch, terms) {
-			s += fmt.Sprintf(" %d:%g", name, w)
-			if most--; most == 0 {
+	for want, c := range map[string]struct {
+		batch []bilevel.Sample
+		terms int
+	}{
+		" 0:0.5 1:0.5": {nil, 2}, " 0:0.25 1:0.25 2:0.25": {[]bilevel.Sample{}, 4}, // 2 is the last
+		" 3:0.5 3:0.5": {[]bilevel.Sample{3, 3}, 4}, " 2:0.5": {[]bilevel.Sample{2, 3}, 4}, "": {nil, 0},
+	} {
+		got := ""
+		for name, w := range bilevel.Each(c.batch, c.terms) {
+			if got += fmt.Sprintf(" %d:%g", name, w); name == 2 {
 				break
 			}
 		}
-		return s
+		assert.Equal(t, want, got)
 	}
-	assert.Equal(t, " 0:0.25 1:0.25 2:0.25 3:0.25", got(nil, 4, -1))
-	assert.Equal(t, " 0:0.25 1:0.25", got([]bilevel.Sample{}, 4, 2))
-	assert.Equal(t, " 3:0.5 3:0.5", got([]bilevel.Sample{3, 3}, 4, -1))
-	assert.Equal(t, " 3:0.5", got([]bilevel.Sample{3, 1}, 4, 1))
-	assert.Empty(t, got(nil, 0, -1))
-
 	sum := 0.0
 	assert.Zero(t, testing.AllocsPerRun(10, func() {
 		for s, w := range bilevel.Each(nil, 3) {

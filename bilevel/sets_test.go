@@ -24,7 +24,9 @@ func TestSetsProjectExtreme(t *testing.T) {
 		within     float64
 	}{
 		{Ball{Radius: 3}, []float64{1e200, -1e200, 1e200}, nil, []float64{r3, -r3, r3}, 1e-15},
-		{UniformBox(2, -1, 1), []float64{-1 - 1e-15, 1 + 1e-15}, nil, []float64{-1, 1}, 0},
+		{UniformBox(3, -1, 1), []float64{-1 - 1e-15, 1 + 1e-15, 0.5}, nil, []float64{-1, 1, 0.5}, 0},
+		{NonNegative{}, []float64{-1, 2}, []float64{1, 2}, []float64{0, 2}, 0},
+		{Space{}, []float64{-1, 2}, []float64{1, 2}, []float64{-1, 2}, 0},
 		{Simplex{}, []float64{1e15 + 0.5, 1e15, -1e15}, nil, []float64{0.75, 0.25, 0}, 0},
 		{Simplex{}, []float64{1e300, -1e300, 1e300}, nil, []float64{0.5, 0, 0.5}, 0},
 		{HalfSpace{[]float64{0x1p500, 0}, 0x1p1023}, []float64{0x1p525, 7}, nil,

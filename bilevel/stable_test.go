@@ -10,131 +10,196 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"stable/bilevel/bileveltest"
+	"stable/bilevel/option"
 	"stable/eig"
 	"stable/mat"
 )
 
-// paper is the recursion of the paper, from its equations.
+// paper is STABLE from its equations: those of the paper, and of what Plain leaves out.
 type paper struct {
-	wavy                   *wavy
-	alpha, beta, tau       Schedule
-	mu, c, lo, hi          float64
-	hxy, hyy               [][]float64
-	clipped, shrunk, boxed int
-	x, y, xOld, yOld       []float64
+	STABLE
+	wavy             *wavy
+	box              Box
+	width            []float64 // of the default steps
+	shared           bool      // one default step for all entries of x
+	hxy              *mat.Dense
+	hyy              *mat.Sym
+	x, y, xOld, yOld []float64
+	largest          float64      // ‖g_yy‖_F of a batch
+	h2               [4][]float64 // h_i² of all steps, and ‖g_y‖²
+	least, most      float64      // α_i, where x moves by all of it
+	beta             float64
+	acted            Activity
+	boxed            int
 }
 
 func (p *paper) step(t *testing.T, k int, phi, xi []Sample) {
-	w, dx, dy := p.wavy, p.wavy.Dx, p.wavy.Dy
-	at := func(x, y []float64) (hxy, hyy [][]float64) {
-		a, b := mat.NewDense(dx, dy), mat.NewSym(dy)
-		require.NoError(t, w.CrossG(a, x, y, phi))
-		require.NoError(t, w.HessG(b, x, y, phi))
-		return bileveltest.Full(a, dx, dy), bileveltest.Full(b, dy, dy)
+	at := func(x, y []float64) (*mat.Dense, *mat.Sym) {
+		hxy, hyy := mat.NewDense(3, 4), mat.NewSym(4)
+		require.NoError(t, p.wavy.CrossG(hxy, x, y, phi))
+		require.NoError(t, p.wavy.HessG(hyy, x, y, phi))
+		return hxy, hyy
 	}
-	recur := func(now, past, old [][]float64) {
+	recur := func(now, past, old []float64) {
 		for i := range now {
-			for j := range now[i] {
-				now[i][j] += (1 - p.tau.At(k)) * (past[i][j] - old[i][j])
-			}
+			now[i] += (1 - p.Tau.At(k)) * (past[i] - old[i])
 		}
 	}
-	nxy, nyy := at(p.x, p.y)
+	hxy, hyy := at(p.x, p.y)
+	p.largest = max(p.largest, mat.NormFrobSym(hyy))
 	if k > 0 {
 		oxy, oyy := at(p.xOld, p.yOld)
-		recur(nxy, p.hxy, oxy)
-		recur(nyy, p.hyy, oyy)
+		recur(hxy.Data, p.hxy.Data, oxy.Data)
+		recur(hyy.Data, p.hyy.Data, oyy.Data)
 	}
-	var norm float64
-	for _, r := range nxy {
-		norm = math.Hypot(norm, mat.Norm(r))
+	if norm := mat.NormFrob(hxy); norm > p.CGxy {
+		p.acted.Shrunk++
+		mat.Scale(hxy, p.CGxy/norm, hxy)
 	}
-	if norm > p.c {
-		p.shrunk++
-		for _, r := range nxy {
-			for j := range r {
-				r[j] *= p.c / norm
-			}
-		}
+	var e eig.Jacobi
+	require.NoError(t, e.Factor(hyy))
+	if e.Values()[0] < p.MuG {
+		p.acted.Truncated++
 	}
-	p.hxy, p.hyy = nxy, p.truncate(t, nyy)
-	inv := bileveltest.Invert(p.hyy)
+	hyy.Zero()
+	for l, lambda := range e.Values() {
+		mat.RankOne(hyy, max(lambda, p.MuG), e.VectorsT().Row(l))
+	}
 
-	fx, fy, gy := make([]float64, dx), make([]float64, dy), make([]float64, dy)
-	require.NoError(t, w.GradF(fx, fy, p.x, p.y, xi))
-	require.NoError(t, w.GradG(gy, p.x, p.y, phi))
-	xNew, yNew := make([]float64, dx), make([]float64, dy)
-	for i := range dx {
-		v := p.x[i] - p.alpha.At(k)*(fx[i]-mat.Dot(p.hxy[i], bileveltest.Apply(inv, fy)))
-		xNew[i] = math.Max(p.lo, math.Min(p.hi, v))
-		if xNew[i] != v {
+	vec := func(n int) []float64 { return make([]float64, n) }
+	fx, dx, fy, gy, drift := vec(3), vec(3), vec(4), vec(4), vec(4)
+	require.NoError(t, p.wavy.GradF(fx, fy, p.x, p.y, xi))
+	require.NoError(t, p.wavy.GradG(gy, p.x, p.y, phi))
+	v, h := bileveltest.Solve(hyy, fy), fx
+	for i := range h {
+		h[i] -= mat.Dot(hxy.Row(i), v)
+	}
+	alpha := p.steps(k, h, gy)
+	p.hxy, p.hyy, p.xOld, p.yOld, p.x, p.y = hxy, hyy, p.x, p.y, slices.Clone(p.x), slices.Clone(p.y)
+	for i, x := range p.xOld {
+		to := x - alpha[i]*h[i]
+		p.x[i] = max(p.box.Lo[i], min(p.box.Hi[i], to))
+		if dx[i] = p.x[i] - x; p.x[i] != to {
 			p.boxed++
 		}
 	}
-	for j := range dy {
-		yNew[j] = p.y[j] - p.beta.At(k)*gy[j]
-		for i, row := range p.hxy {
-			yNew[j] -= mat.Dot(inv[j], row) * (xNew[i] - p.x[i])
-		}
+	mat.MulVecTrans(drift, hxy, dx)
+	drift = bileveltest.Solve(hyy, drift)
+	if radius := p.Trust * max(1, mat.Norm(p.y)); mat.Norm(drift) > radius && !p.Plain {
+		p.acted.Cut++
+		theta := radius / mat.Norm(drift)
+		copy(p.x, p.xOld)
+		mat.Axpy(p.x, theta, dx)
+		mat.Axpy(drift, theta-1, drift)
+		p.least, p.most = theta*p.least, theta*p.most
 	}
-	p.xOld, p.yOld, p.x, p.y = p.x, p.y, xNew, yNew
+	mat.Axpy(p.y, -p.beta, gy)
+	mat.Axpy(p.y, -1, drift)
 }
 
-// truncate is Σ max(λ, μ) v vᵀ.
-func (p *paper) truncate(t *testing.T, a [][]float64) [][]float64 {
-	n := len(a)
-	s := mat.NewSym(n)
-	for i := range n {
-		for j := range i + 1 {
-			s.Set(i, j, a[i][j])
+// steps sets beta, and returns the α_i.
+func (p *paper) steps(k int, h, gy []float64) (alpha []float64) {
+	p.h2[3] = append(p.h2[3], mat.Dot(gy, gy))
+	p.beta = 0.5 / math.Sqrt(float64(k+1)*cubicMean(p.h2[3]))
+	if p.Beta != nil {
+		p.beta = p.Beta.At(k)
+	}
+	if bound := 2 / (p.MuG + p.largest); p.beta > bound && !p.Plain {
+		p.acted.Slowed++
+		p.beta = bound
+	}
+	all := 0.0
+	for i, v := range h {
+		p.h2[i] = append(p.h2[i], v*v)
+		all += cubicMean(p.h2[i]) / 3
+	}
+	for i := range h {
+		mean := cubicMean(p.h2[i])
+		if p.shared {
+			mean = all
+		}
+		alpha = append(alpha, 0.1*p.width[i]/math.Sqrt(float64(k+1)*mean))
+		if p.Alpha != nil {
+			alpha[i] = p.Alpha.At(k)
 		}
 	}
-	var e eig.Jacobi
-	require.NoError(t, e.Factor(s))
-	out := make([][]float64, n)
-	for i := range n {
-		out[i] = make([]float64, n)
-		for j := range n {
-			for l, lambda := range e.Values() {
-				out[i][j] += math.Max(lambda, p.mu) * e.VectorsT().At(l, i) * e.VectorsT().At(l, j)
-			}
-		}
-	}
-	if e.Values()[0] < p.mu {
-		p.clipped++
-	}
-	return out
+	p.least, p.most = slices.Min(alpha), slices.Max(alpha)
+	return alpha
 }
 
-// Both matrix projections and the box act.
+// cubicMean has weights (j+1)(j+2)(j+3).
+func cubicMean(v []float64) float64 {
+	var sum, weights float64
+	for j, x := range v {
+		w := float64(j+1) * float64(j+2) * float64(j+3)
+		sum += w * x
+		weights += w
+	}
+	return sum / weights
+}
+
+// onlyEuclid hides a box's metric projection and width.
+type onlyEuclid struct{ box Box }
+
+func (o onlyEuclid) Project(dst, x []float64) { o.box.Project(dst, x) }
+func (o onlyEuclid) Validate(d int) error     { return o.box.Validate(d) }
+
+// Each projection, safeguard and default acts in some steps and not in others.
 func TestSTABLEFollowsThePaper(t *testing.T) {
-	for _, batch := range []int{1, 3} {
-		t.Run(fmt.Sprintf("batch=%d", batch), func(t *testing.T) {
+	inf, box := math.Inf(1), UniformBox(3, -0.2, 0.4)
+	mixed := Box{[]float64{-1, 0, 0}, []float64{1, 0.5, inf}}
+	equations := STABLE{Alpha: Power{C: 0.3, P: 0.5}, Beta: Power{C: 0.2, K0: 2, P: 1}, Tau: Power{C: 0.9, P: 0.5}, MuG: 0.9,
+		CGxy: 2.2, InitBatch: 5, Plain: true}
+	var acted [5]int
+	for name, c := range map[string]struct {
+		STABLE
+		box    Box
+		shared bool
+		batch  int
+	}{
+		"equations": {equations, box, false, 1},
+		"batches":   {equations, box, false, 3},
+		"trust":     {STABLE{Alpha: Constant(1), Beta: Constant(0.1), MuG: 0.05, Trust: 0.05}, box, false, 1},
+		"bound of β": {STABLE{Alpha: Constant(0), Beta: Power{C: 0.6, P: 0.25}, MuG: 0.3, Trust: inf, InitBatch: 1},
+			box, false, 1},
+		"default steps":    {STABLE{MuG: 0.3}, mixed, false, 1},
+		"one default step": {STABLE{Beta: Power{C: 0.6, P: 0.25}, MuG: 0.3, Plain: true}, mixed, true, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := &paper{STABLE: c.STABLE, wavy: newWavy(0.5), box: c.box, shared: c.shared, width: []float64{2, 0.5, 1},
+				x: []float64{0.1, 0.1, 0.2}, y: []float64{1, 0, -1, 2}}
+			opt := Options{Set: c.box, X0: p.x, Y0: p.y, Seed: 3, UpperBatch: c.batch, LowerBatch: c.batch}
+			if c.shared {
+				opt.Set, p.width = onlyEuclid{c.box}, []float64{1, 1, 1}
+			}
+			option.Default(&p.Tau, Schedule(Power{C: 1, P: 0.5}))
+			option.Default(&p.CGxy, inf)
+			option.Default(&p.Trust, 0.1)
 			w := newWavy(0.5)
-			p := &paper{wavy: newWavy(0.5), alpha: Power{C: 0.3, P: 0.5}, beta: Power{C: 0.2, K0: 2, P: 1},
-				tau: Power{C: 0.9, P: 0.5}, mu: 0.9, c: 2.2, lo: -0.2, hi: 0.4,
-				x: []float64{0.1, -0.1, 0.2}, y: []float64{1, 0, -1, 2}}
-			s := newSolver(t, w,
-				STABLE{Alpha: p.alpha, Beta: p.beta, Tau: p.tau, MuG: p.mu, CGxy: p.c, InitBatch: 5, Plain: true},
-				Options{Set: UniformBox(3, p.lo, p.hi), X0: p.x, Y0: p.y, Seed: 3, UpperBatch: batch, LowerBatch: batch})
+			s := newSolver(t, w, c.STABLE, opt)
 			for k := range 60 {
 				w.Log = []call{}
 				require.NoError(t, s.Step())
-				phi, xi := samplesOf(t, w.Log, k, batch)
+				phi, xi := samplesOf(t, w.Log, k, c.batch)
 				p.step(t, k, phi, xi)
 				require.InDeltaSlice(t, p.x, s.X(), 1e-11, "x at step %d", k)
 				require.InDeltaSlice(t, p.y, s.Y(), 1e-11, "y at step %d", k)
+				require.InEpsilon(t, p.beta, s.it.beta, 1e-9)
+				require.InDelta(t, (p.least+p.most)/2, s.it.alpha, (p.most-p.least)/2+1e-9*p.most)
 			}
-			assert.Greater(t, p.clipped, 5, "the eigenvalue truncation hardly acted")
-			assert.Less(t, p.clipped, 60, "the eigenvalue truncation acted at every step")
-			assert.Greater(t, p.shrunk, 5, "the Frobenius projection hardly acted")
-			assert.Greater(t, p.boxed, 5, "the box hardly acted")
-			assert.Equal(t, Activity{Truncated: p.clipped, Shrunk: p.shrunk}, s.Activity())
-			wantPhi := uint64(5 + 59*batch)
-			assert.Equal(t, Counts{Xi: uint64(60 * batch), Phi: wantPhi, GradF: uint64(60 * batch), GradG: wantPhi,
-				CrossG: uint64(5 + 2*59*batch), HessG: uint64(5 + 2*59*batch)}, s.Counts())
+			assert.Equal(t, p.acted, s.Activity())
+			for i, n := range [...]int{p.acted.Truncated, p.acted.Shrunk, p.acted.Cut, p.acted.Slowed, p.boxed} {
+				acted[i] += n
+			}
+			n, first := uint64(c.batch), uint64(4)
+			if c.InitBatch > 0 {
+				first = uint64(c.InitBatch)
+			}
+			assert.Equal(t, Counts{Xi: 60 * n, Phi: first + 59*n, GradF: 60 * n, GradG: first + 59*n,
+				CrossG: first + 118*n, HessG: first + 118*n}, s.Counts())
 		})
 	}
+	assert.Greater(t, slices.Min(acted[:]), 10, "%v", acted)
 }
 
 // samplesOf returns a step's samples: one φ for all of the lower level, at two points, one ξ at
@@ -166,133 +231,6 @@ func samplesOf(t *testing.T, log []call, k, batch int) (phi, xi []Sample) {
 	}
 	return phi, xi
 }
-
-// The correction of y is never longer than r·max(1, ‖y‖), and x stays in the box.
-func TestSTABLETrust(t *testing.T) {
-	const r, beta = 0.05, 0.1
-	w := newWavy(0.5)
-	s := newSolver(t, w, STABLE{Alpha: Constant(1), Beta: Constant(beta), MuG: 0.05, Trust: r},
-		Options{Set: UniformBox(3, -0.2, 0.4), Seed: 4, Y0: []float64{3, 0, 0, 0}})
-	gy := make([]float64, 4)
-	for range 200 {
-		x, y := slices.Clone(s.X()), slices.Clone(s.Y())
-		w.Log = []call{}
-		cuts := s.Activity().Cut
-		require.NoError(t, s.Step())
-		require.NoError(t, w.GradG(gy, x, y, w.Log[len(w.Log)-2].Batch))
-
-		// drift = y^k − β g_y − y^{k+1} is the estimator's for the displacement that x has made.
-		dx, drift, want := make([]float64, 3), make([]float64, 4), make([]float64, 4)
-		for i := range x {
-			dx[i] = s.X()[i] - x[i]
-			assert.True(t, s.X()[i] >= -0.2 && s.X()[i] <= 0.4)
-		}
-		for i := range y {
-			drift[i] = y[i] - beta*gy[i] - s.Y()[i]
-		}
-		require.NoError(t, s.stepper.(*stable).est.Drift(want, dx))
-		assert.InDeltaSlice(t, want, drift, 1e-12)
-		radius := r * max(1, mat.Norm(y))
-		assert.LessOrEqual(t, mat.Norm(drift), radius*(1+1e-12))
-		if s.Activity().Cut > cuts {
-			assert.InEpsilon(t, radius, mat.Norm(drift), 1e-9)
-		}
-	}
-	assert.Greater(t, s.Activity().Cut, 10)
-	assert.Less(t, s.Activity().Cut, 190)
-}
-
-// The bound on β is 2/(μ_g + the largest ‖g_yy‖ of a batch so far).
-func TestSTABLEBetaBound(t *testing.T) {
-	const mu = 0.3
-	schedule := Power{C: 0.6, P: 0.25}
-	w := newWavy(0.5)
-	s := newSolver(t, w, STABLE{Alpha: Constant(0), Beta: schedule, MuG: mu, InitBatch: 1},
-		Options{Seed: 4, Y0: []float64{1, 1, 1, 1}})
-	gy, gyy := make([]float64, 4), mat.NewSym(4)
-	largest, slowed := 0.0, 0
-	for k := range 50 {
-		y := slices.Clone(s.Y())
-		w.Log = []call{}
-		require.NoError(t, s.Step())
-		phi := w.Log[0].Batch
-		require.NoError(t, w.GradG(gy, s.X(), y, phi))
-		require.NoError(t, w.HessG(gyy, s.X(), y, phi))
-		largest = max(largest, mat.NormFrobSym(gyy))
-		beta := schedule.At(k)
-		if 2/(mu+largest) < beta {
-			beta = 2 / (mu + largest)
-			slowed++
-		}
-		mat.Axpy(y, -beta, gy)
-		assert.InDeltaSlice(t, y, s.Y(), 1e-13)
-	}
-	assert.Greater(t, slowed, 10)
-	assert.Less(t, slowed, 50)
-	assert.Equal(t, slowed, s.Activity().Slowed)
-}
-
-func TestSTABLEDefaultSteps(t *testing.T) {
-	box := Box{[]float64{-1, 0, 0}, []float64{1, 0.5, math.Inf(1)}}
-	for name, c := range map[string]struct {
-		set   Set
-		width []float64
-	}{
-		"box":    {box, []float64{2, 0.5, 1}},
-		"euclid": {onlyEuclid{box}, []float64{1, 1, 1}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			s := newSolver(t, newWavy(0.3), STABLE{MuG: 0.3, Plain: true}, Options{Set: c.set, Seed: 1})
-			r := s.stepper.(*stable)
-			var h2 [3][]float64 // of every step so far
-			var y2 []float64
-			for k := range 50 {
-				x, y := slices.Clone(s.X()), slices.Clone(s.Y())
-				require.NoError(t, s.Step())
-				y2 = append(y2, mat.Dot(r.gy, r.gy))
-				steps := math.Sqrt(float64(k) + 1)
-				all := 0.0
-				for i, h := range r.h {
-					h2[i] = append(h2[i], h*h)
-					all += cubicMean(h2[i]) / 3
-				}
-				least, most := math.Inf(1), 0.0
-				for i, h := range r.h {
-					step := 0.1 * c.width[i] / (steps * math.Sqrt(cubicMean(h2[i])))
-					if name == "euclid" {
-						step = 0.1 * c.width[i] / (steps * math.Sqrt(all))
-					}
-					least, most = min(least, step), max(most, step)
-					v := x[i] - step*h
-					assert.InDelta(t, min(max(v, box.Lo[i]), box.Hi[i]), s.X()[i], 1e-13)
-				}
-				beta := 0.5 / (steps * math.Sqrt(cubicMean(y2)))
-				assert.InEpsilon(t, beta, s.it.beta, 1e-12)
-				assert.InDelta(t, (least+most)/2, s.it.alpha, (most-least)/2+1e-12*most)
-				for j, g := range r.gy {
-					assert.InDelta(t, y[j]-beta*g-r.drift[j], s.Y()[j], 1e-13)
-				}
-			}
-		})
-	}
-}
-
-// cubicMean has weights (j+1)(j+2)(j+3).
-func cubicMean(v []float64) float64 {
-	var sum, weights float64
-	for j, x := range v {
-		w := float64(j+1) * float64(j+2) * float64(j+3)
-		sum += w * x
-		weights += w
-	}
-	return sum / weights
-}
-
-// onlyEuclid hides a box's metric projection and width.
-type onlyEuclid struct{ box Box }
-
-func (o onlyEuclid) Project(dst, x []float64) { o.box.Project(dst, x) }
-func (o onlyEuclid) Validate(d int) error     { return o.box.Validate(d) }
 
 // An entry whose derivative has always been 0 does not move of itself, and has the weight 1/c_i
 // where the projection moves it.

@@ -24,18 +24,21 @@ import (
 // A seed stands for PCG(seed, 'x') of ξ, PCG(seed, 'y') of φ and PCG(seed, 'm') of the method, and
 // what one gives does not depend on the others.
 func TestSeed(t *testing.T) {
-	for _, seed := range []uint64{0, 1, 1 << 63} {
-		w := newWavy(0.1)
+	for seed, p := range map[uint64]Problem{0: newWavy(0.1), 1: newWavy(0.1), 1 << 63: newHooked()} {
+		n, _ := p.Streams()
 		source := func(id uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, id)) }
 		xi, phi, own := source('x'), source('y'), source('m')
-		draw := func(rng *rand.Rand, n int) []Sample {
-			batch := make([]Sample, n)
-			for i := range batch {
-				batch[i] = Sample(rng.Uint64N(w.N))
+		draw := func(rng *rand.Rand, many int) (batch []Sample) {
+			for range many {
+				if n == 0 {
+					batch = append(batch, Sample(rng.Uint64()))
+				} else {
+					batch = append(batch, Sample(rng.Uint64N(n)))
+				}
 			}
 			return batch
 		}
-		s := newSolver(t, w, drawing{func(it *Iteration) error {
+		s := newSolver(t, p, drawing{func(it *Iteration) error {
 			assert.Equal(t, draw(xi, 2), it.DrawXi(0))
 			for range it.K() % 3 {
 				assert.Equal(t, draw(phi, 3), it.DrawPhi(0))
@@ -46,7 +49,7 @@ func TestSeed(t *testing.T) {
 			return nil
 		}}, Options{Seed: seed, UpperBatch: 2, LowerBatch: 3})
 		steps(t, s, 20)
-		assert.Equal(t, Counts{Xi: 20 * (2 + w.N), Phi: 19 * 10}, s.Counts())
+		assert.Equal(t, Counts{Xi: 20 * (2 + max(n, 1)), Phi: 19 * 10}, s.Counts())
 	}
 }
 
@@ -57,21 +60,6 @@ func (d drawing) Start(*Iteration) (Stepper, error)    { return d, nil }
 func (d drawing) Step(it *Iteration) error             { return d.draw(it) }
 func (drawing) Vectors(func(name string, v []float64)) {}
 func (drawing) State(*State)                           {}
-
-func TestStreamUnbounded(t *testing.T) {
-	var count uint64
-	s, rng := newStream(0, 5, 'x', &count), rand.New(rand.NewPCG(5, 'x'))
-	for _, n := range []int{3, 1, 7} { // the memory grows, and is used again
-		batch := s.draw(nil, n, 1)
-		require.Len(t, batch, n)
-		for _, v := range batch {
-			assert.Equal(t, Sample(rng.Uint64()), v)
-		}
-	}
-	assert.Equal(t, uint64(11), count)
-	assert.Empty(t, s.draw(nil, Full, 1))
-	assert.Equal(t, uint64(12), count)
-}
 
 func TestPasses(t *testing.T) {
 	var count uint64

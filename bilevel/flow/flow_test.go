@@ -111,36 +111,6 @@ func TestOrder(t *testing.T) {
 	assert.InDelta(t, 4, math.Log2(mat.Norm(a)/mat.Norm(b)), 0.1)
 }
 
-func TestAtRestOnlyAtTheSolution(t *testing.T) {
-	const alpha, beta = 0.7, 1.3
-	for name, s := range subjects(t) {
-		t.Run(name, func(t *testing.T) {
-			dx, dy := s.p.Dims()
-			vx, vy, ys, grad := make([]float64, dx), make([]float64, dy), make([]float64, dy), make([]float64, dx)
-			f := newFlow(t, s.p, Options{Alpha: alpha, Beta: beta, H: 0.05})
-			if q, ok := s.p.(*quadratic.Problem); ok {
-				x, _ := q.Optimum()
-				require.NoError(t, s.p.Solution(ys, x))
-				require.NoError(t, f.Velocity(vx, vy, x, ys))
-				assert.Less(t, mat.Norm(vx)+mat.Norm(vy), 1e-12)
-			}
-			for seed := range uint64(10) {
-				x, y := start(s, seed)
-				require.NoError(t, s.p.Solution(ys, x))
-				require.NoError(t, f.Velocity(vx, vy, x, ys))
-				_, err := s.p.Objective(grad, x)
-				require.NoError(t, err)
-				require.Greater(t, mat.Norm(grad), 1e-3)
-				for i := range grad {
-					assert.InDelta(t, -alpha*grad[i], vx[i], 1e-11*(1+mat.Norm(grad)))
-				}
-				require.NoError(t, f.Velocity(vx, vy, x, y))
-				assert.Greater(t, mat.Norm(vx)+mat.Norm(vy), 1e-3)
-			}
-		})
-	}
-}
-
 func TestEulerIsSTABLE(t *testing.T) {
 	const h, alpha, beta = 0.1, 0.7, 1.5
 	for name, s := range subjects(t) {

@@ -140,13 +140,17 @@ func (r *reader) gx(x, y []float64) []float64 {
 func (r *reader) hessVec(x, y, v []float64) []float64 {
 	a := mat.NewSym(len(y))
 	require.NoError(r.t, r.w.HessG(a, x, y, r.next("HessG", x, y, r.phi)))
-	return bileveltest.Apply(bileveltest.Full(a, len(y), len(y)), v)
+	w := make([]float64, len(y))
+	mat.MulVecSym(w, a, v)
+	return w
 }
 
 func (r *reader) crossVec(x, y, v []float64) []float64 {
 	a := mat.NewDense(len(x), len(y))
 	require.NoError(r.t, r.w.CrossG(a, x, y, r.next("CrossG", x, y, r.phi)))
-	return bileveltest.Apply(bileveltest.Full(a, len(x), len(y)), v)
+	w := make([]float64, len(x))
+	mat.MulVec(w, a, v)
+	return w
 }
 
 // hyper is (A) or (B) from the formulas, every term of (B) by itself.

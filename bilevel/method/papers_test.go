@@ -179,8 +179,9 @@ func (p *plainRSVRB) step(r *reader, k int, x, y, _ []float64) {
 		p.acted.Shrunk++
 	}
 	p.xOld, p.yOld = slices.Clone(x), slices.Clone(y)
-	v := bileveltest.Apply(bileveltest.Invert(bileveltest.Full(p.est.Hyy(), 4, 4)), p.w)
-	mat.Axpy(x, -alphaOf.At(k), lin(1, p.u, -1, bileveltest.Apply(bileveltest.Full(p.est.Hxy(), 3, 4), v)))
+	v := make([]float64, 3)
+	mat.MulVec(v, p.est.Hxy(), bileveltest.Solve(p.est.Hyy(), p.w))
+	mat.Axpy(x, -alphaOf.At(k), lin(1, p.u, -1, v))
 	mat.Axpy(y, -betaOf.At(k), p.d)
 }
 

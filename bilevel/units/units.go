@@ -106,16 +106,16 @@ func toUnits(dst, z, factor, shift []float64) {
 	}
 }
 
-func fromUnits(dst, z, factor, shift []float64) {
+func fromUnits(dst, z, factor, shift []float64) []float64 {
 	for i, v := range z {
 		dst[i] = (v - shift[i]) / factor[i]
 	}
+	return dst
 }
 
-func (s *Problem) enter(x, y []float64) {
-	fromUnits(s.x, x, s.u.X, s.u.ShiftX)
-	fromUnits(s.y, y, s.u.Y, s.u.ShiftY)
-}
+// oldX and oldY return a point in the units of the problem.
+func (s *Problem) oldX(x []float64) []float64 { return fromUnits(s.x, x, s.u.X, s.u.ShiftX) }
+func (s *Problem) oldY(y []float64) []float64 { return fromUnits(s.y, y, s.u.Y, s.u.ShiftY) }
 
 func rescale(v []float64, size float64, factor []float64) {
 	for i := range v {
@@ -125,8 +125,7 @@ func rescale(v []float64, size float64, factor []float64) {
 
 // GradF writes F·f_x/X and F·f_y/Y.
 func (s *Problem) GradF(fx, fy, x, y []float64, xi []bilevel.Sample) error {
-	s.enter(x, y)
-	err := s.Completed.GradF(fx, fy, s.x, s.y, xi)
+	err := s.Completed.GradF(fx, fy, s.oldX(x), s.oldY(y), xi)
 	rescale(fx, s.u.F, s.u.X)
 	rescale(fy, s.u.F, s.u.Y)
 	return err
@@ -134,24 +133,21 @@ func (s *Problem) GradF(fx, fy, x, y []float64, xi []bilevel.Sample) error {
 
 // GradG writes G·g_y/Y.
 func (s *Problem) GradG(gy, x, y []float64, phi []bilevel.Sample) error {
-	s.enter(x, y)
-	err := s.Completed.GradG(gy, s.x, s.y, phi)
+	err := s.Completed.GradG(gy, s.oldX(x), s.oldY(y), phi)
 	rescale(gy, s.u.G, s.u.Y)
 	return err
 }
 
 // GradXG writes G·g_x/X.
 func (s *Problem) GradXG(gx, x, y []float64, phi []bilevel.Sample) error {
-	s.enter(x, y)
-	err := s.Completed.GradXG(gx, s.x, s.y, phi)
+	err := s.Completed.GradXG(gx, s.oldX(x), s.oldY(y), phi)
 	rescale(gx, s.u.G, s.u.X)
 	return err
 }
 
 // CrossG writes G·g_xy/(X Yᵀ).
 func (s *Problem) CrossG(gxy *mat.Dense, x, y []float64, phi []bilevel.Sample) error {
-	s.enter(x, y)
-	err := s.Completed.CrossG(gxy, s.x, s.y, phi)
+	err := s.Completed.CrossG(gxy, s.oldX(x), s.oldY(y), phi)
 	for i, f := range s.u.X {
 		rescale(gxy.Row(i), s.u.G/f, s.u.Y)
 	}
@@ -160,8 +156,7 @@ func (s *Problem) CrossG(gxy *mat.Dense, x, y []float64, phi []bilevel.Sample) e
 
 // HessG writes G·g_yy/(Y Yᵀ).
 func (s *Problem) HessG(gyy *mat.Sym, x, y []float64, phi []bilevel.Sample) error {
-	s.enter(x, y)
-	err := s.Completed.HessG(gyy, s.x, s.y, phi)
+	err := s.Completed.HessG(gyy, s.oldX(x), s.oldY(y), phi)
 	for i, f := range s.u.Y {
 		rescale(gyy.Row(i), s.u.G/f, s.u.Y)
 	}
@@ -170,8 +165,7 @@ func (s *Problem) HessG(gyy *mat.Sym, x, y []float64, phi []bilevel.Sample) erro
 
 // ConvexityAt returns the least G·s/Y² over the entries of y.
 func (s *Problem) ConvexityAt(x []float64) float64 {
-	fromUnits(s.x, x, s.u.X, s.u.ShiftX)
-	c := s.Completed.ConvexityAt(s.x)
+	c := s.Completed.ConvexityAt(s.oldX(x))
 	y := slices.Max(s.u.Y)
 	if c < 0 {
 		y = slices.Min(s.u.Y)
@@ -181,29 +175,27 @@ func (s *Problem) ConvexityAt(x []float64) float64 {
 
 // HessVecG writes G·(g_yy (v/Y))/Y.
 func (s *Problem) HessVecG(dst, x, y, v []float64, phi []bilevel.Sample) error {
-	s.along(x, y, v)
-	err := s.Completed.HessVecG(dst, s.x, s.y, s.v, phi)
+	err := s.Completed.HessVecG(dst, s.oldX(x), s.oldY(y), s.along(v), phi)
 	rescale(dst, s.u.G, s.u.Y)
 	return err
 }
 
 // CrossVecG writes G·(g_xy (v/Y))/X.
 func (s *Problem) CrossVecG(dst, x, y, v []float64, phi []bilevel.Sample) error {
-	s.along(x, y, v)
-	err := s.Completed.CrossVecG(dst, s.x, s.y, s.v, phi)
+	err := s.Completed.CrossVecG(dst, s.oldX(x), s.oldY(y), s.along(v), phi)
 	rescale(dst, s.u.G, s.u.X)
 	return err
 }
 
-func (s *Problem) along(x, y, v []float64) {
-	s.enter(x, y)
+// along returns v/Y.
+func (s *Problem) along(v []float64) []float64 {
 	copy(s.v, v)
 	rescale(s.v, 1, s.u.Y)
+	return s.v
 }
 
 func (s *Problem) Solution(y, x []float64) error {
-	s.enter(x, y)
-	if err := s.Completed.Solution(s.y, s.x); err != nil {
+	if err := s.Completed.Solution(s.oldY(y), s.oldX(x)); err != nil {
 		return err
 	}
 	s.Y(y, s.y)
@@ -212,8 +204,7 @@ func (s *Problem) Solution(y, x []float64) error {
 
 // Objective returns F·F(x) and writes F·∇F/X into grad unless it is nil.
 func (s *Problem) Objective(grad, x []float64) (float64, error) {
-	fromUnits(s.x, x, s.u.X, s.u.ShiftX)
-	f, err := s.Completed.Objective(grad, s.x)
+	f, err := s.Completed.Objective(grad, s.oldX(x))
 	if grad != nil {
 		rescale(grad, s.u.F, s.u.X)
 	}
@@ -221,13 +212,11 @@ func (s *Problem) Objective(grad, x []float64) (float64, error) {
 }
 
 func (s *Problem) ValueF(x, y []float64, xi []bilevel.Sample) (float64, error) {
-	s.enter(x, y)
-	f, err := s.Completed.ValueF(s.x, s.y, xi)
+	f, err := s.Completed.ValueF(s.oldX(x), s.oldY(y), xi)
 	return s.u.F * f, err
 }
 
 func (s *Problem) ValueG(x, y []float64, phi []bilevel.Sample) (float64, error) {
-	s.enter(x, y)
-	g, err := s.Completed.ValueG(s.x, s.y, phi)
+	g, err := s.Completed.ValueG(s.oldX(x), s.oldY(y), phi)
 	return s.u.G * g, err
 }

@@ -40,30 +40,6 @@ func TestDerivatives(t *testing.T) {
 	}
 }
 
-// Powers of two scale exactly.
-func TestPowersOfTwo(t *testing.T) {
-	p := sum(t)
-	u := Units{X: []float64{0.25, 8, 1024}, Y: []float64{2, 0.5, 64, 1}, F: 4, G: 0.125}
-	s, err := In(p, u)
-	require.NoError(t, err)
-	x, y := mattest.Vec(3, 1), mattest.Vec(4, 2)
-	x2, y2 := make([]float64, 3), make([]float64, 4)
-	s.X(x2, x)
-	s.Y(y2, y)
-	h, h2, g, g2 := mat.NewSym(4), mat.NewSym(4), make([]float64, 4), make([]float64, 4)
-	batch := []bilevel.Sample{5}
-	require.NoError(t, p.HessG(h, x, y, batch))
-	require.NoError(t, s.HessG(h2, x2, y2, batch))
-	require.NoError(t, p.GradG(g, x, y, batch))
-	require.NoError(t, s.GradG(g2, x2, y2, batch))
-	for i := range 4 {
-		assert.Equal(t, 0.125*g[i]/u.Y[i], g2[i])
-		for j := range 4 {
-			assert.Equal(t, 0.125*h.At(i, j)/u.Y[i]/u.Y[j], h2.At(i, j))
-		}
-	}
-}
-
 func TestNoAllocation(t *testing.T) {
 	s, err := In(sum(t), foreign())
 	require.NoError(t, err)
