@@ -126,6 +126,29 @@ func TestLoadAfterFailure(t *testing.T) {
 	assert.Equal(t, 10, s.K())
 }
 
+// fickle visits a number less from its fourth visit on.
+type fickle struct {
+	drawing
+	visits *int
+}
+
+func (f fickle) Start(*Iteration) (Stepper, error) { return f, nil }
+
+func (f fickle) State(t *State) {
+	if *f.visits++; *f.visits < 4 {
+		t.Uint(new(uint64))
+	}
+}
+
+func TestFickleStateIsRefused(t *testing.T) {
+	visits := 0
+	s := newSolver(t, newWavy(0), fickle{visits: &visits}, Options{})
+	file := saved(t, s) // two visits
+	assert.ErrorContains(t, s.Load(bytes.NewReader(file)), "the State of drawing does not visit all of it")
+	visits = 2
+	assert.ErrorContains(t, s.Save(io.Discard), "the State of drawing visited")
+}
+
 // sign makes the checksums of a changed checkpoint right.
 func sign(file []byte) []byte {
 	if len(file) < fixedHeader+16 {

@@ -1,7 +1,6 @@
 package bilevel_test
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"math"
@@ -53,8 +52,6 @@ type scripted struct {
 	pcg      rand.PCG
 	order    *bilevel.Passes
 	derived  float64 // f², made again by After
-	visits   int
-	grow     bool
 }
 
 func (m *scripted) Step(it *bilevel.Iteration) error { return m.step(m, it) }
@@ -75,9 +72,6 @@ func (m *scripted) State(st *bilevel.State) {
 	st.Rand(&m.pcg)
 	m.order.State(st)
 	st.After(func() error { m.derived = m.f * m.f; return nil })
-	if m.visits++; m.grow && m.visits%2 == 0 {
-		st.Float(&m.f)
-	}
 }
 
 func newQuadratic(t *testing.T) *quadratic.Problem {
@@ -215,10 +209,6 @@ func TestGuestMisbehaves(t *testing.T) {
 			assert.Contains(t, string(p.Stack), "scripted")
 		}
 	}
-
-	s := start(t, script{name: "growing", step: wander}, bilevel.Options{})
-	s.Stepper().(*scripted).grow = true
-	assert.ErrorContains(t, s.Save(&bytes.Buffer{}), "the State of growing visited")
 }
 
 // The weights are (j+1)(j+2)(j+3); a Result has a copy.
@@ -288,27 +278,6 @@ func TestEach(t *testing.T) {
 			sum += w * float64(s)
 		}
 	}))
-}
-
-// The gradient of ½ mean (aᵀy − b)² over rows a: one loop for batches and for the exact mean.
-func ExampleEach() {
-	rows := mat.DenseOf(3, 2, []float64{1, 0, 0, 1, 1, 1})
-	labels := []float64{1, 2, 3}
-	gradG := func(gy, y []float64, phi []bilevel.Sample) {
-		clear(gy)
-		for i, w := range bilevel.Each(phi, rows.Rows) {
-			a := rows.Row(int(i))
-			mat.Axpy(gy, w*(mat.Dot(a, y)-labels[i]), a)
-		}
-	}
-	gy, y := make([]float64, 2), []float64{0, 0}
-	gradG(gy, y, []bilevel.Sample{2, 1})
-	fmt.Println(gy)
-	gradG(gy, y, nil)
-	fmt.Printf("%.2f\n", gy)
-	// Output:
-	// [-1.5 -2.5]
-	// [-1.33 -1.67]
 }
 
 func noisy(size float64, o quadratic.Options) quadratic.Options {

@@ -78,18 +78,7 @@ type Power struct {
 	P  float64
 }
 
-func (p Power) At(k int) float64 {
-	t := float64(k) + p.k0()
-	switch p.P {
-	case 0:
-		return p.C
-	case 0.5:
-		return p.C / math.Sqrt(t)
-	case 1:
-		return p.C / t
-	}
-	return p.C / math.Pow(t, p.P)
-}
+func (p Power) At(k int) float64 { return p.C / math.Pow(float64(k)+p.k0(), p.P) }
 
 func (p Power) String() string { return fmt.Sprintf("%g/(k+%g)^%g", p.C, p.k0(), p.P) }
 

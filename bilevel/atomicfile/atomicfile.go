@@ -40,13 +40,8 @@ func Replace(path, backup string, fill func(io.Writer) error) (err error) {
 	if err != nil {
 		return err
 	}
-	renamed := false
-	defer func() {
-		if !renamed {
-			f.Close() // closed already on most paths; the error that counts is returned
-			os.Remove(f.Name())
-		}
-	}()
+	defer os.Remove(f.Name()) // not there any more once it is renamed
+	defer f.Close()           // closed already on most paths; the error that counts is returned
 
 	if err := cmp.Or(buffered(f, fill), f.Chmod(mode), f.Sync(), f.Close()); err != nil {
 		return err
@@ -59,7 +54,6 @@ func Replace(path, backup string, fill func(io.Writer) error) (err error) {
 	if err := os.Rename(f.Name(), path); err != nil {
 		return err
 	}
-	renamed = true
 	syncDir(dir)
 	return nil
 }
