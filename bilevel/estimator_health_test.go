@@ -15,6 +15,11 @@ import (
 	"stable/mat"
 )
 
+func noisy(size float64, o quadratic.Options) quadratic.Options {
+	o.SigmaFx, o.SigmaFy, o.SigmaGy, o.SigmaGxy, o.SigmaGyy = size, size, size, size, size
+	return o
+}
+
 // lowest is the least eigenvalue of the exact g_yy where the solver is.
 func lowest(t *testing.T, p bilevel.Problem, s *bilevel.Solver) float64 {
 	t.Helper()

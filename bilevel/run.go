@@ -94,10 +94,12 @@ type running struct {
 	Run
 	s      *Solver
 	k0     int
-	tol    *tolRule
-	gap    *gapRule
 	start  time.Time
 	paused time.Duration
+
+	x, y, d []float64 // of Tol: the last iterate, and scratch
+	calm    int       // steps in a row that met Tol
+	since   int       // the first look of a row that met Gap, in steps of the run; 0: none
 }
 
 // Run does steps until a stop rule is met. It returns the error of a step that fails, and
@@ -125,7 +127,7 @@ func (s *Solver) Run(ctx context.Context, r Run) (Result, error) {
 	}
 }
 
-func (r *running) prepare(ctx context.Context) (err error) {
+func (r *running) prepare(ctx context.Context) error {
 	if err := errors.Join(
 		option.AtLeast("Run.Steps", r.Steps, 0),
 		option.AtLeast("Run.Window", r.Window, 0),
@@ -146,9 +148,12 @@ func (r *running) prepare(ctx context.Context) (err error) {
 	}
 	option.Default(&r.Every, 1)
 	option.Default(&r.Window, 100)
-	r.tol = newTolRule(r.s, r.Tol, r.Window)
-	r.gap, err = newGapRule(r.s, r.Gap, r.Window)
-	return err
+	it := r.s.it
+	r.x, r.y, r.d = slices.Clone(it.x), slices.Clone(it.y), make([]float64, max(len(it.x), len(it.y)))
+	if h, ok := r.s.stepper.(HealthReporter); r.Gap > 0 && (!ok || math.IsNaN(h.Health().Gap)) {
+		return option.Bad("Run.Gap is %v, but %s does not tell how much of F − F* is left here", r.Gap, it.name)
+	}
+	return nil
 }
 
 func (r *running) stop() (Reason, bool) {
@@ -162,9 +167,9 @@ func (r *running) stop() (Reason, bool) {
 		return StepLimit, true
 	case r.Xi > 0 && c.Xi >= r.Xi, r.Phi > 0 && c.Phi >= r.Phi:
 		return SampleLimit, true
-	case r.tol != nil && r.tol.met(r.s):
+	case r.Tol > 0 && r.tolMet():
 		return ToleranceMet, true
-	case r.gap != nil && r.gap.met(r.s, done):
+	case r.Gap > 0 && r.gapMet(done):
 		return GapReached, true
 	case r.Time > 0 && r.elapsed() >= r.Time:
 		return TimeLimit, true
@@ -191,36 +196,18 @@ func (r *running) result(reason Reason) Result {
 
 func (r *running) elapsed() time.Duration { return time.Since(r.start) - r.paused }
 
-type tolRule struct {
-	tol    float64
-	window int
-	steps  int
-	dx, dy []float64
-	x, y   []float64
-}
-
-// newTolRule returns nil where tol is 0.
-func newTolRule(s *Solver, tol float64, window int) *tolRule {
-	if tol == 0 {
-		return nil
-	}
-	return &tolRule{
-		tol: tol, window: window, x: slices.Clone(s.it.x), y: slices.Clone(s.it.y),
-		dx: make([]float64, len(s.it.x)), dy: make([]float64, len(s.it.y)),
-	}
-}
-
-// met says whether the last step completes a window.
-func (q *tolRule) met(s *Solver) bool {
-	if s.it.alpha == 0 && s.it.beta == 0 && slices.Equal(q.x, s.it.x) && slices.Equal(q.y, s.it.y) {
+// tolMet says whether the last step completes a window of Tol.
+func (r *running) tolMet() bool {
+	it := r.s.it
+	if it.alpha == 0 && it.beta == 0 && slices.Equal(r.x, it.x) && slices.Equal(r.y, it.y) {
 		return false
 	}
-	x := movedLess(q.dx, q.x, s.it.x, q.tol*s.it.alpha)
-	y := movedLess(q.dy, q.y, s.it.y, q.tol*s.it.beta) && s.it.longest < q.tol
-	if q.steps++; !x || !y {
-		q.steps = 0
+	x := movedLess(r.d[:len(it.x)], r.x, it.x, r.Tol*it.alpha)
+	y := movedLess(r.d[:len(it.y)], r.y, it.y, r.Tol*it.beta) && it.longest < r.Tol
+	if r.calm++; !x || !y {
+		r.calm = 0
 	}
-	return q.steps >= q.window
+	return r.calm >= r.Window
 }
 
 // movedLess reports ‖now − old‖ + eps·‖now‖ < bound, and sets old to now. d is scratch.
@@ -231,37 +218,19 @@ func movedLess(d, old, now []float64, bound float64) bool {
 	return mat.Norm(d)+0x1p-52*mat.Norm(now) < bound
 }
 
-type gapRule struct {
-	gap    float64
-	window int
-	since  int // the first look of a row, in steps of the run; 0: none
-}
-
-// newGapRule returns nil where gap is 0, an error where the method makes no estimate.
-func newGapRule(s *Solver, gap float64, window int) (*gapRule, error) {
-	if gap == 0 {
-		return nil, nil
-	}
-	h, ok := s.stepper.(HealthReporter)
-	if !ok || math.IsNaN(h.Health().Gap) {
-		return nil, option.Bad("Run.Gap is %v, but %s does not tell how much of F − F* is left here", gap, s.it.name)
-	}
-	return &gapRule{gap: gap, window: window}, nil
-}
-
-// met says whether the last step, the done-th of the run, completes a window.
-func (c *gapRule) met(s *Solver, done int) bool {
-	if !looksAt(s.it.k) {
+// gapMet says whether the last step, the done-th of the run, completes a window of Gap.
+func (r *running) gapMet(done int) bool {
+	if !looksAt(r.s.it.k) {
 		return false
 	}
-	if h, _ := s.Health(); !(h.Gap <= c.gap) {
-		c.since = 0
+	if h, _ := r.s.Health(); !(h.Gap <= r.Gap) {
+		r.since = 0
 		return false
 	}
-	if c.since == 0 {
-		c.since = done
+	if r.since == 0 {
+		r.since = done
 	}
-	return done-c.since >= c.window-1
+	return done-r.since >= r.Window-1
 }
 
 // looksAt is true 64 times while k doubles.
