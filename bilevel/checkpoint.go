@@ -298,8 +298,5 @@ func difference(file, here string) string {
 		}
 		return fmt.Sprintf("the checkpoint has %q where there is %q here", a[i], b[i])
 	}
-	if len(a) != len(b) {
-		return fmt.Sprintf("the checkpoint has %d settings, and there are %d here", len(a), len(b))
-	}
-	return ""
+	return "" // a text that is part of another has "" where that goes on
 }

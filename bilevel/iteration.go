@@ -1,6 +1,7 @@
 package bilevel
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -239,13 +240,8 @@ func (it *Iteration) Finite(vectors ...[]float64) error {
 // checkNext looks at the method's vectors, too: a projection may turn an infinite step into a
 // finite one.
 func (it *Iteration) checkNext() error {
-	if err := it.firstNonFinite(); err != nil {
-		return err
-	}
-	if err := it.checkDistance("‖x − x⁰‖", it.xNext, it.opt.X0); err != nil {
-		return err
-	}
-	return it.checkDistance("‖y − y⁰‖", it.yNext, it.opt.Y0)
+	return cmp.Or(it.firstNonFinite(), it.checkDistance("‖x − x⁰‖", it.xNext, it.opt.X0),
+		it.checkDistance("‖y − y⁰‖", it.yNext, it.opt.Y0))
 }
 
 func (it *Iteration) firstNonFinite() error {

@@ -177,6 +177,8 @@ func TestSTABLEFollowsThePaper(t *testing.T) {
 			option.Default(&p.Trust, 0.1)
 			w := newWavy(0.5)
 			s := newSolver(t, w, c.STABLE, opt)
+			require.Equal(t, p.x, s.Mean())
+			var path [3][]float64
 			for k := range 60 {
 				w.Log = []call{}
 				require.NoError(t, s.Step())
@@ -184,6 +186,10 @@ func TestSTABLEFollowsThePaper(t *testing.T) {
 				p.step(t, k, phi, xi)
 				require.InDeltaSlice(t, p.x, s.X(), 1e-11, "x at step %d", k)
 				require.InDeltaSlice(t, p.y, s.Y(), 1e-11, "y at step %d", k)
+				for i, x := range s.X() {
+					path[i] = append(path[i], x)
+					require.InDelta(t, cubicMean(path[i]), s.Mean()[i], 1e-13)
+				}
 				require.InEpsilon(t, p.beta, s.it.beta, 1e-9)
 				require.InDelta(t, (p.least+p.most)/2, s.it.alpha, (p.most-p.least)/2+1e-9*p.most)
 			}

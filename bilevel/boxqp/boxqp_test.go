@@ -11,33 +11,38 @@ import (
 	"stable/mat"
 )
 
+func random(rng *rand.Rand, n int, spread float64) *QP {
+	var q QP
+	q.Resize(n)
+	mat.AddIdentity(&q.A, 1e-3)
+	v := make([]float64, n)
+	for i := range n {
+		for j := range v {
+			v[j] = rng.NormFloat64() * math.Pow(10, -spread*float64(j)/float64(n))
+		}
+		mat.RankOne(&q.A, 1, v)
+		q.G[i] = rng.NormFloat64()
+		q.Lo[i], q.Hi[i] = -rng.Float64(), rng.Float64()
+		switch rng.IntN(4) {
+		case 0:
+			q.Lo[i] = 0
+		case 1:
+			q.Hi[i] = 1e-13
+		}
+	}
+	return &q
+}
+
 // The conditions of Karush, Kuhn and Tucker hold, which only the minimiser satisfies.
 func TestBoxQP(t *testing.T) {
 	rng := rand.New(rand.NewPCG(9, 9))
 	for _, n := range []int{0, 1, 2, 5, 20, 40} {
 		for _, spread := range []float64{0, 4, 8} {
-			var q QP
-			q.Resize(n)
-			mat.AddIdentity(&q.A, 1e-3)
-			v := make([]float64, n)
-			for i := range n {
-				for j := range v {
-					v[j] = rng.NormFloat64() * math.Pow(10, -spread*float64(j)/float64(n))
-				}
-				mat.RankOne(&q.A, 1, v)
-				q.G[i] = rng.NormFloat64()
-				q.Lo[i], q.Hi[i] = -rng.Float64(), rng.Float64()
-				switch rng.IntN(4) {
-				case 0:
-					q.Lo[i] = 0
-				case 1:
-					q.Hi[i] = 1e-13
-				}
-			}
+			q := random(rng, n, spread)
 			value := q.Solve()
 			assert.InDelta(t, q.At(q.S), value, 1e-15)
 			assert.LessOrEqual(t, value, 0.0)
-			check(t, &q)
+			check(t, q)
 			for i := range q.dir {
 				q.dir[i] = 1
 			}
@@ -86,18 +91,8 @@ func check(t *testing.T, q *QP) {
 }
 
 func TestBoxQPSweep(t *testing.T) {
-	rng := rand.New(rand.NewPCG(9, 10))
 	const n = 7
-	var q QP
-	q.Resize(n)
-	v := make([]float64, n)
-	for i := range n {
-		for j := range v {
-			v[j] = rng.NormFloat64()
-		}
-		mat.RankOne(&q.A, 1, v)
-		q.G[i], q.Lo[i], q.Hi[i] = rng.NormFloat64(), -0.1*rng.Float64(), 0.1*rng.Float64()
-	}
+	q := random(rand.New(rand.NewPCG(9, 10)), n, 0)
 	want := make([]float64, n)
 	for range 2 {
 		for i := range want {
