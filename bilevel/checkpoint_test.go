@@ -126,27 +126,30 @@ func TestLoadAfterFailure(t *testing.T) {
 	assert.Equal(t, 10, s.K())
 }
 
-// fickle visits a number less from its fourth visit on.
+// fickle visits one number less from its fourth visit on, or one more.
 type fickle struct {
 	drawing
 	visits *int
+	more   bool
 }
 
 func (f fickle) Start(*Iteration) (Stepper, error) { return f, nil }
 
 func (f fickle) State(t *State) {
-	if *f.visits++; *f.visits < 4 {
+	if *f.visits++; *f.visits < 4 != f.more {
 		t.Uint(new(uint64))
 	}
 }
 
 func TestFickleStateIsRefused(t *testing.T) {
-	visits := 0
-	s := newSolver(t, newWavy(0), fickle{visits: &visits}, Options{})
-	file := saved(t, s) // two visits
-	assert.ErrorContains(t, s.Load(bytes.NewReader(file)), "the State of drawing does not visit all of it")
-	visits = 2
-	assert.ErrorContains(t, s.Save(io.Discard), "the State of drawing visited")
+	for more, want := range map[bool]string{false: "the State of drawing does not visit all of it", true: "it ends too early"} {
+		visits := 0
+		s := newSolver(t, newWavy(0), fickle{visits: &visits, more: more}, Options{})
+		file := saved(t, s) // two visits
+		assert.ErrorContains(t, s.Load(bytes.NewReader(file)), want)
+		visits = 2
+		assert.ErrorContains(t, s.Save(io.Discard), "the State of drawing visited")
+	}
 }
 
 // sign makes the checksums of a changed checkpoint right.

@@ -1,6 +1,7 @@
 package bilevel
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -78,16 +79,9 @@ type Power struct {
 	P  float64
 }
 
-func (p Power) At(k int) float64 { return p.C / math.Pow(float64(k)+p.k0(), p.P) }
+func (p Power) At(k int) float64 { return p.C / math.Pow(float64(k)+cmp.Or(p.K0, 1), p.P) }
 
-func (p Power) String() string { return fmt.Sprintf("%g/(k+%g)^%g", p.C, p.k0(), p.P) }
-
-func (p Power) k0() float64 {
-	if p.K0 == 0 {
-		return 1
-	}
-	return p.K0
-}
+func (p Power) String() string { return fmt.Sprintf("%g/(k+%g)^%g", p.C, cmp.Or(p.K0, 1), p.P) }
 
 // cubicWeight is the weight of the newest of k+1 terms in a running mean in which term j has a
 // weight of order j³.

@@ -1,7 +1,9 @@
 package bilevel
 
 import (
+	"cmp"
 	"math"
+	"slices"
 
 	"stable/bilevel/option"
 	"stable/mat"
@@ -172,10 +174,7 @@ type Simplex struct {
 // iteration (J. Optim. Theory Appl. 50, 1986): the mean excess of the entries above θ, until none
 // drops out, in at most d rounds of O(d), measured from the largest entry.
 func (s Simplex) Project(dst, x []float64) {
-	top := math.Inf(-1)
-	for _, v := range x {
-		top = max(top, v)
-	}
+	top := slices.Max(x)
 	theta := -s.sum() // or more
 	for active := len(x) + 1; ; {
 		sum, n := 0.0, 0
@@ -195,12 +194,7 @@ func (s Simplex) Project(dst, x []float64) {
 	}
 }
 
-func (s Simplex) sum() float64 {
-	if s.Sum == 0 {
-		return 1
-	}
-	return s.Sum
-}
+func (s Simplex) sum() float64 { return cmp.Or(s.Sum, 1) }
 
 func (s Simplex) Width(int) float64 { return s.sum() }
 

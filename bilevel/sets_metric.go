@@ -1,6 +1,9 @@
 package bilevel
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // MetricSet is a Set, as all of this package are, that also projects in a diagonal metric:
 // ProjectMetric writes argmin over z in X of Σ w_i·(z_i − x_i)², for finite w_i > 0. dst may be x.
@@ -47,10 +50,7 @@ func (h HalfSpace) ProjectMetric(dst, x, w []float64) {
 // iteration. The second measures the entries from where the first left them, against a common
 // offset.
 func (s Simplex) ProjectMetric(dst, x, w []float64) {
-	low, high := math.Inf(1), 0.0
-	for _, v := range w {
-		low, high = min(low, v), max(high, v)
-	}
+	low, high := slices.Min(w), slices.Max(w)
 	base := s.multiplier(x, w, low, 0, 1)
 	// Measured from base, what is far below is large, and so is its rounding: it is out for good.
 	theta := s.multiplier(x, w, low, base, 0x1p-30)
@@ -102,10 +102,7 @@ func (b Ball) ProjectMetric(dst, x, w []float64) {
 		}
 		return
 	}
-	low, high := math.Inf(1), 0.0
-	for _, v := range w {
-		low, high = min(low, v), max(high, v)
-	}
+	low, high := slices.Min(w), slices.Max(w)
 	// Weights and λ are in units of the largest weight. This λ is the root if all are the smallest
 	// one.
 	lambda := max(low/high*(1/target-1), 0x1p-1022)
