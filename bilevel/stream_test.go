@@ -277,19 +277,17 @@ func TestPromiseWorstMove(t *testing.T) {
 }
 
 func TestBrokenPromise(t *testing.T) {
-	p := newBowls(1, 2)
-	p.curve = -0.2
-	e, err := NewEstimator(p, 0.5, math.Inf(1))
-	require.NoError(t, err)
-	err = e.Init([]float64{0}, make([]float64, 2), []Sample{1})
-	require.ErrorIs(t, err, ErrBrokenPromise)
-	assert.ErrorContains(t, err, "step 0: ConvexityAt is 1, and entry (0, 0) of g_yy")
-
-	e, err = NewEstimator(hollow{newBowls(1, 2)}, 0.5, math.Inf(1))
-	require.NoError(t, err)
-	err = e.Init([]float64{0}, make([]float64, 2), []Sample{1})
-	require.ErrorIs(t, err, ErrBrokenPromise)
-	assert.ErrorContains(t, err, "not positive definite")
+	bent := newBowls(1, 2)
+	bent.curve = -0.2
+	for want, p := range map[string]Problem{
+		"step 0: ConvexityAt is 1, and entry (0, 0) of g_yy": bent, "not positive definite": hollow{newBowls(1, 2)},
+	} {
+		e, err := NewEstimator(p, 0.5, math.Inf(1))
+		require.NoError(t, err)
+		err = e.Init([]float64{0}, make([]float64, 2), []Sample{1})
+		require.ErrorIs(t, err, ErrBrokenPromise)
+		assert.ErrorContains(t, err, want)
+	}
 }
 
 // hollow has a diagonal as promised, and a negative eigenvalue.

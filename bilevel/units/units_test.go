@@ -97,9 +97,7 @@ type promise struct {
 func (p promise) ConvexityAt([]float64) float64 { return p.s }
 
 func TestPromise(t *testing.T) {
-	q, err := quadratic.New(quadratic.Options{Dx: 3, Dy: 4, Seed: 2, Terms: 12})
-	require.NoError(t, err)
-	x := make([]float64, 3)
+	q, x := sum(t), make([]float64, 3)
 	for _, s := range []float64{1 - 1e-9, 0, -1} {
 		p, err := In(promise{q, s}, foreign())
 		require.NoError(t, err)
