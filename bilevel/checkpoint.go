@@ -53,7 +53,8 @@ func (s *Solver) Save(w io.Writer) error {
 	case state.err != nil:
 		return fmt.Errorf("bilevel: Save: %w", state.err)
 	case n != m:
-		return fmt.Errorf("bilevel: Save: the State of %s visited %d numbers the first time and %d the second", s.it.name, n, m)
+		return fmt.Errorf("bilevel: Save: the State of %s visited %d numbers the first time and %d the second",
+			s.it.name, n, m)
 	case len(text) > maxDescription:
 		return fmt.Errorf("bilevel: Save: the parameters of the method take %d bytes to describe, "+
 			"and a checkpoint has room for %d", len(text), maxDescription)

@@ -260,9 +260,7 @@ func TestGapStops(t *testing.T) {
 			require.NoError(t, err)
 			r, err := s.Run(t.Context(), bilevel.Run{Gap: c.gap, Steps: 20000})
 			require.NoError(t, err)
-			if r.Reason != bilevel.Arrived || c.o.SigmaGy > 0 && c.o.Terms == 0 { // a sum may arrive before
-				require.Equal(t, bilevel.GapReached, r.Reason, "%+v: seed %d", c.o, seed)
-			}
+			require.Contains(t, []bilevel.Reason{bilevel.GapReached, bilevel.Arrived}, r.Reason, "%+v: seed %d", c.o, seed)
 			f, err := p.Objective(nil, r.X)
 			require.NoError(t, err)
 			left = append(left, (f-best)/c.gap)
