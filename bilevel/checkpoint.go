@@ -45,29 +45,35 @@ func (s *Solver) Save(w io.Writer) error {
 	if s.err != nil {
 		return fmt.Errorf("bilevel: Save: the run has failed: %w", s.err)
 	}
-	var state, again State
-	s.persist(&state)
-	s.persist(&again)
-	text := s.describe()
-	switch n, m := len(state.bytes)/8, len(again.bytes)/8; {
-	case state.err != nil:
-		return fmt.Errorf("bilevel: Save: %w", state.err)
-	case n != m:
-		return fmt.Errorf("bilevel: Save: the State of %s visited %d numbers the first time and %d the second",
-			s.it.name, n, m)
-	case len(text) > maxDescription:
+	text, words := s.describe(), s.words()
+	if len(text) > maxDescription {
 		return fmt.Errorf("bilevel: Save: the parameters of the method take %d bytes to describe, "+
 			"and a checkpoint has room for %d", len(text), maxDescription)
 	}
-	file := binary.LittleEndian.AppendUint32([]byte(magic), version)
+	file := append(make([]byte, 0, fixedHeader+len(text)+8+8*words+8), magic...)
+	file = binary.LittleEndian.AppendUint32(file, version)
 	file = binary.LittleEndian.AppendUint32(file, uint32(len(text)))
-	file = binary.LittleEndian.AppendUint64(file, uint64(len(state.bytes)/8))
+	file = binary.LittleEndian.AppendUint64(file, uint64(words))
 	file = seal(append(file, text...))
-	file = seal(append(file, state.bytes...))
-	if _, err := bytes.NewReader(file).WriteTo(w); err != nil {
-		return fmt.Errorf("bilevel: Save: %w", err)
+	t := &State{writing: true, bytes: file}
+	s.persist(t)
+	if n := (len(t.bytes) - len(file)) / 8; t.err == nil && n != words {
+		t.err = fmt.Errorf("the State of %s visited %d numbers the first time and %d the second", s.it.name, words, n)
+	}
+	if t.err == nil {
+		_, t.err = bytes.NewReader(seal(t.bytes)).WriteTo(w)
+	}
+	if t.err != nil {
+		return fmt.Errorf("bilevel: Save: %w", t.err)
 	}
 	return nil
+}
+
+// words counts the numbers of the state.
+func (s *Solver) words() int {
+	var t State
+	s.persist(&t)
+	return t.words
 }
 
 // seal appends the checksum of b.
@@ -92,17 +98,17 @@ func (s *Solver) Load(r io.Reader) error {
 		return err
 	}
 	fresh.it.opt = s.it.opt // New has projected x⁰ once more
-	var state State
-	fresh.persist(&state)
-	most := fixedHeader + maxDescription + 8 + len(state.bytes) + 8
-	file, err := io.ReadAll(io.LimitReader(r, int64(most)+1))
-	if err == nil {
-		err = fresh.read(file, len(state.bytes)/8)
+	words := fresh.words()
+	var file bytes.Buffer
+	file.Grow(8*words + 1<<12) // longer only where the description is
+	if _, err := file.ReadFrom(io.LimitReader(r, int64(fixedHeader+maxDescription+8+8*words+8)+1)); err != nil {
+		return err
 	}
-	if err == nil {
-		*s = *fresh
+	if err := fresh.read(file.Bytes(), words); err != nil {
+		return err
 	}
-	return err
+	*s = *fresh
+	return nil
 }
 
 // read reads a checkpoint of so many words into s, which an error leaves unusable.

@@ -9,10 +9,12 @@ import (
 )
 
 // State visits what a run holds between two steps, number by number and always in the same order,
-// to write or read it. Every number is a word of 8 bytes, little-endian. The first error ends the
+// to count, write or read it. Every number is a word of 8 bytes, little-endian. The first error ends the
 // visit; the Solver reports it.
 type State struct {
+	writing  bool
 	reading  bool
+	words    int    // counted
 	bytes    []byte // written so far, or still to be read
 	err      error
 	k        int            // steps done
@@ -25,8 +27,10 @@ var errShort = damaged("it ends too early")
 func (t *State) word(v uint64) uint64 {
 	switch {
 	case t.err != nil:
-	case !t.reading:
+	case t.writing:
 		t.bytes = binary.LittleEndian.AppendUint64(t.bytes, v)
+	case !t.reading:
+		t.words++
 	case len(t.bytes) < 8:
 		t.err = errShort
 	default:

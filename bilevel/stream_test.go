@@ -314,7 +314,7 @@ func TestEstimatorInitAgain(t *testing.T) {
 		require.NoError(t, e.Init([]float64{0.3, 0, -0.2}, []float64{0, 1, 0, -1}, []Sample{7}))
 		require.NoError(t, e.Update(0.4, []float64{0, 1, 0}, make([]float64, 4), []Sample{8, 9}))
 	}
-	var a, b State
+	a, b := State{writing: true}, State{writing: true}
 	used.State(&a)
 	fresh.State(&b)
 	assert.Equal(t, b.bytes, a.bytes)
