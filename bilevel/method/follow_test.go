@@ -138,18 +138,14 @@ func (r *reader) gx(x, y []float64) []float64 {
 }
 
 func (r *reader) hessVec(x, y, v []float64) []float64 {
-	a := mat.NewSym(len(y))
-	require.NoError(r.t, r.w.HessG(a, x, y, r.next("HessG", x, y, r.phi)))
 	w := make([]float64, len(y))
-	mat.MulVecSym(w, a, v)
+	require.NoError(r.t, bilevel.Complete(r.w).HessVecG(w, x, y, v, r.next("HessG", x, y, r.phi)))
 	return w
 }
 
 func (r *reader) crossVec(x, y, v []float64) []float64 {
-	a := mat.NewDense(len(x), len(y))
-	require.NoError(r.t, r.w.CrossG(a, x, y, r.next("CrossG", x, y, r.phi)))
 	w := make([]float64, len(x))
-	mat.MulVec(w, a, v)
+	require.NoError(r.t, bilevel.Complete(r.w).CrossVecG(w, x, y, v, r.next("CrossG", x, y, r.phi)))
 	return w
 }
 
