@@ -11,7 +11,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"stable/bilevel"
-	"stable/bilevel/bileveltest"
 	"stable/bilevel/quadratic"
 	"stable/mat"
 )
