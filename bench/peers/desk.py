@@ -10,22 +10,51 @@ CPU is that of the fit for the rivals, and of the whole process for tune. Debian
 """
 
 import argparse
+import collections
 import json
 import os
+import pathlib
 import resource
 import subprocess
+import tempfile
 import time
 import warnings
-from pathlib import Path
 
-for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
-    os.environ[name] = "1"
+for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
+    os.environ[variable] = "1"
 
 import numpy as np
-from sklearn.linear_model import (ARDRegression, ElasticNetCV, LassoCV, LogisticRegressionCV, RidgeCV)
+from sklearn.linear_model import ARDRegression, ElasticNetCV, LassoCV, LogisticRegressionCV, RidgeCV
 from sklearn.preprocessing import StandardScaler
 
 TEST = 2000
+
+# name: training rows, features, their kind, coefficients (their deviation, or how many are not 0 and the deviation of these),
+# intercept, noise (0: classes)
+KINDS = {
+    "rare": (500, 50, "", 0.1, -3, 0),
+    "rare, sparse": (800, 20, "", (4, 1), -2.5, 0),
+    "wide classes": (100, 200, "", (5, 2), 0, 0),
+    "wide, dense": (120, 150, "", 0.2, 0.5, 0),
+    "correlated": (250, 40, "ar", (8, 1), 0, 0),
+    "few rows": (60, 10, "", 0.7, 0, 0),
+    "decay": (300, 30, "", "decay", -1, 0),
+    "correlated regression": (150, 60, "factors", 0.2, 5, 2),
+    "few rows, regression": (40, 8, "", 1.0, -2, 2),
+    "sparse regression": (150, 40, "", (5, 1), 3, 2),
+    "dense regression": (200, 50, "", 0.3, 0, 2),
+    "wide regression": (80, 120, "", (6, 1), 1, 1),
+}
+
+
+def coefficients(rule, d, r):
+    if rule == "decay":
+        return 2 / np.arange(1, d + 1) * r.choice([-1, 1], d)
+    if isinstance(rule, float):
+        return rule * r.standard_normal(d)
+    c, (k, size) = np.zeros(d), rule
+    c[r.permutation(d)[:k]] = size * r.standard_normal(k)
+    return c
 
 
 def features(kind, n, d, r):
@@ -38,39 +67,24 @@ def features(kind, n, d, r):
     return a
 
 
-def sparse(d, k, size, r):
-    c = np.zeros(d)
-    c[r.permutation(d)[:k]] = size * r.standard_normal(k)
-    return c
+def make(name, seed):
+    """Returns training rows, labels, test rows and labels."""
+    n, d, kind, rule, intercept, noise = KINDS[name]
+    r = np.random.RandomState(1000 * seed + list(KINDS).index(name))  # its stream does not change
+    c = coefficients(rule, d, r)
+    a = features(kind, n + TEST, d, r)
+    score = a @ c + intercept
+    b = score + noise * r.standard_normal(len(score)) if noise else (r.random_sample(len(score)) < 1 / (1 + np.exp(-score))) * 1.0
+    return a[:n], b[:n], a[n:], b[n:]
 
 
-# name: training rows, features, their kind, coefficients, intercept, noise (0: classes)
-KINDS = {
-    "rare": (500, 50, "", lambda d, r: 0.1 * r.standard_normal(d), -3, 0),
-    "rare, sparse": (800, 20, "", lambda d, r: sparse(d, 4, 1, r), -2.5, 0),
-    "wide classes": (100, 200, "", lambda d, r: sparse(d, 5, 2, r), 0, 0),
-    "wide, dense": (120, 150, "", lambda d, r: 0.2 * r.standard_normal(d), 0.5, 0),
-    "correlated": (250, 40, "ar", lambda d, r: sparse(d, 8, 1, r), 0, 0),
-    "few rows": (60, 10, "", lambda d, r: 0.7 * r.standard_normal(d), 0, 0),
-    "decay": (300, 30, "", lambda d, r: 2 / np.arange(1, d + 1) * r.choice([-1, 1], d), -1, 0),
-    "correlated regression": (150, 60, "factors", lambda d, r: 0.2 * r.standard_normal(d), 5, 2),
-    "few rows, regression": (40, 8, "", lambda d, r: r.standard_normal(d), -2, 2),
-    "sparse regression": (150, 40, "", lambda d, r: sparse(d, 5, 1, r), 3, 2),
-    "dense regression": (200, 50, "", lambda d, r: 0.3 * r.standard_normal(d), 0, 2),
-    "wide regression": (80, 120, "", lambda d, r: sparse(d, 6, 1, r), 1, 1),
-}
-
-
-NORMAL = {"rare": 0.1, "few rows": 0.7, "wide, dense": 0.2, "correlated regression": 0.2, "few rows, regression": 1, "dense regression": 0.3}
-
-
-def informed(name, a, b, test, classes):
+def informed(name, a, b, test):
     """Returns scores of the test rows by Bayes' rule with the normal prior and the noise that the set was made with (classes: Laplace's
     approximation). No rule that sees the training rows alone has a lower loss in the mean over sets."""
-    noise = KINDS[name][5]
+    deviation, noise = KINDS[name][3], KINDS[name][5]
     x, z = (np.c_[v, np.ones(len(v))] for v in (a, test))
-    prior = np.diag(np.r_[np.full(a.shape[1], NORMAL[name] ** -2.0), 1e-4])
-    if not classes:
+    prior = np.diag(np.r_[np.full(a.shape[1], deviation**-2.0), 1e-4])
+    if noise:
         return z @ np.linalg.solve(x.T @ x / noise**2 + prior, x.T @ b / noise**2)
     w = np.zeros(len(prior))
     for _ in range(50):
@@ -81,61 +95,44 @@ def informed(name, a, b, test, classes):
     return z @ w / np.sqrt(1 + np.pi / 8 * np.einsum("ij,ji->i", z, np.linalg.solve(hess, z.T)))
 
 
-def make(name, seed):
-    """Returns training rows, labels, test rows and labels, and whether they are classes."""
-    n, d, kind, coefficients, intercept, noise = KINDS[name]
-    r = np.random.RandomState(1000 * seed + list(KINDS).index(name))  # its stream does not change
-    c = coefficients(d, r)
-    a = features(kind, n + TEST, d, r)
-    score = a @ c + intercept
-    b = score + noise * r.standard_normal(len(score)) if noise else (r.random_sample(len(score)) < 1 / (1 + np.exp(-score))) * 1.0
-    return a[:n], b[:n], a[n:], b[n:], not noise
-
-
-def loss(score, b, classes):
+def losses(score, b, classes):
     return np.logaddexp(0, -(2 * b - 1) * score) if classes else 0.5 * (score - b) ** 2
 
 
-def rivals(a, b, classes):
-    """Yields name and unfitted model."""
-    folds, count = 5, 10
-    if classes:
-        folds = min(folds, int(min(b.sum(), len(b) - b.sum())))
-        cv = dict(cv=folds, Cs=count, scoring="neg_log_loss")
-        yield "l2", LogisticRegressionCV(max_iter=1000, **cv)
-        yield "l1", LogisticRegressionCV(penalty="l1", solver="saga", max_iter=1000, tol=1e-3, **cv)
-        yield "elastic net", LogisticRegressionCV(penalty="elasticnet", solver="saga", l1_ratios=[0.2, 0.5, 0.8], max_iter=1000, tol=1e-3, **cv)
-        return
-    yield "l2", RidgeCV(alphas=np.logspace(-2, 4, 25), cv=folds)
-    yield "l1", LassoCV(cv=folds)
-    yield "elastic net", ElasticNetCV(l1_ratio=[0.1, 0.5, 0.9], cv=folds)
-    yield "ARD", ARDRegression()
+def rivals(b, classes):
+    if not classes:
+        return {"l2": RidgeCV(alphas=np.logspace(-2, 4, 25), cv=5), "l1": LassoCV(cv=5),
+                "elastic net": ElasticNetCV(l1_ratio=[0.1, 0.5, 0.9], cv=5), "ARD": ARDRegression()}
+    cv = dict(cv=min(5, int(min(b.sum(), len(b) - b.sum()))), Cs=10, scoring="neg_log_loss", max_iter=1000)
+    saga = dict(solver="saga", tol=1e-3, **cv)
+    return {"l2": LogisticRegressionCV(**cv), "l1": LogisticRegressionCV(penalty="l1", **saga),
+            "elastic net": LogisticRegressionCV(penalty="elasticnet", l1_ratios=[0.2, 0.5, 0.8], **saga)}
 
 
 def fit(a, b, test, classes):
-    """Returns scores of the test rows and CPU seconds of each rival."""
+    """Returns scores of the test rows by each rival, and the CPU seconds of l2."""
     mean = b.mean()
-    result = {"constant": ((np.full(len(test), np.log(mean / (1 - mean)) if classes else mean)).tolist(), 0.0)}
+    scores = {"constant": np.full(len(test), np.log(mean / (1 - mean)) if classes else mean)}
     scale = StandardScaler().fit(a)
-    for name, model in rivals(a, b, classes):
+    for name, model in rivals(b, classes).items():
         start = time.process_time()
         model.fit(scale.transform(a), b)
-        took = time.process_time() - start
-        z = scale.transform(test)
-        result[name] = ((model.decision_function(z) if classes else model.predict(z)).tolist(), took)
-    return result
+        if name == "l2":
+            took = time.process_time() - start
+        scores[name] = (model.decision_function if classes else model.predict)(scale.transform(test))
+    return scores, took
 
 
-def tune(program, a, b, test, b_test, classes, folder, flags):
-    """Returns scores of the test rows, CPU seconds, and the result of the largest share in tune's average."""
+def tune(a, b, test, b_test, classes, folder):
+    """Returns scores of the test rows, and CPU seconds."""
     for name, x, y in (("train", a, b), ("test", test, b_test)):
         labels = np.where(y > 0, "yes", "no") if classes else y
         head = ",".join(f"v{j}" for j in range(x.shape[1])) + ",y"
         lines = [head] + [",".join(map(repr, row.tolist())) + f",{label}" for row, label in zip(x, labels)]
         (folder / f"{name}.csv").write_text("\n".join(lines) + "\n")
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    run = subprocess.run([program, "tune", str(folder / "train.csv"), str(folder / "test.csv"), "-out", str(folder / "model"),
-                          "-loss", "logistic" if classes else "squared", *flags], capture_output=True, text=True)
+    run = subprocess.run([folder / "bench", "tune", folder / "train.csv", folder / "test.csv", "-out", folder / "model",
+                          "-loss", "logistic" if classes else "squared"], capture_output=True, text=True)
     if run.returncode:
         raise SystemExit(f"tune: {run.stderr}")
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -143,60 +140,50 @@ def tune(program, a, b, test, b_test, classes, folder, flags):
     score = np.full(len(test), model["intercept"])
     for f in model["features"]:
         score += f["coefficient"] * (test[:, f["index"] - 1] - f["centre"])
-    return score, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, max(model["results"], key=lambda r: r.get("share", 0))["name"]
+    return score, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
-def main():
-    p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    p.add_argument("-first", type=int, default=11, help="first seed (default 11; the rules were chosen on 101 to 107)")
-    p.add_argument("-seeds", type=int, default=5, help="seeds of each kind (default 5)")
-    p.add_argument("-only", default="", help="kinds whose name contains this")
-    p.add_argument("-out", default="out/desk", help="folder; what rivals predict is kept there")
-    p.add_argument("-flags", default="", help="more flags for tune")
-    o = p.parse_args()
-    warnings.filterwarnings("ignore")
-    folder = Path(o.out)
-    folder.mkdir(parents=True, exist_ok=True)
-    program = str(folder / "bench")
-    subprocess.run(["go", "build", "-o", program, "./bench"], check=True)
-    behind, lost, logs, slow, names, known = [], {}, {}, [], {}, []
-    print(f"{'set':26}{'tune':>9}{'best rival':>22}{'ratio':>8}{'errors':>8}{'CPU':>7}{'l2 CPU':>8}  model")
-    for kind in (k for k in KINDS if o.only in k):
-        for seed in range(o.first, o.first + o.seeds):
-            a, b, test, b_test, classes = make(kind, seed)
-            kept = folder / f"{kind}-{seed}.json"
-            if not kept.exists():
-                kept.write_text(json.dumps(fit(a, b, test, classes)))
-            others = json.loads(kept.read_text())
-            score, cpu, name = tune(program, a, b, test, b_test, classes, folder, o.flags.split())
-            ours = loss(score, b_test, classes)
-            theirs = {k: loss(np.array(s), b_test, classes) for k, (s, _) in others.items()}
-            best = min(theirs, key=lambda k: theirs[k].mean())
-            diff = ours - theirs[best]
-            errors = diff.mean() / (diff.std() / np.sqrt(len(diff)) + 1e-300)
-            for k, v in theirs.items():
-                d = v - theirs[best]
-                lost.setdefault(k, []).append(d.mean() > 2 * d.std() / np.sqrt(len(d)))
-            for k, v in [*theirs.items(), ("the best", theirs[best])]:
-                logs.setdefault(k, []).append(np.log(ours.mean() / v.mean()))
-            if kind in NORMAL:
-                d = loss(informed(kind, a, b, test, classes), b_test, classes) - theirs[best]
-                known.append((d.mean() > 2 * d.std() / np.sqrt(len(d)), errors > 2))
-            if errors > 2:
-                behind.append(f"{kind} {seed}: {best}")
-            if cpu > 2 * others["l2"][1] + 1:
-                slow.append(f"{kind} {seed}")
-            names[name] = names.get(name, 0) + 1
-            print(f"{kind + ' ' + str(seed):26}{ours.mean():9.4f}{best:>13}{theirs[best].mean():9.4f}{ours.mean() / theirs[best].mean():8.3f}"
-                  f"{errors:8.1f}{cpu:7.2f}{others['l2'][1]:8.2f}  {name}", flush=True)
+def measure(folder, first, seeds):
+    behind, slow, known, lost, logs = [], [], [], collections.defaultdict(list), collections.defaultdict(list)
+    print(f"{'set':26}{'tune':>9}{'best rival':>22}{'ratio':>8}{'errors':>8}{'CPU':>7}{'l2 CPU':>8}")
+    for kind, seed in ((kind, seed) for kind in KINDS for seed in range(first, first + seeds)):
+        a, b, test, b_test = make(kind, seed)
+        classes = KINDS[kind][5] == 0
+        scores, cpu_l2 = fit(a, b, test, classes)
+        theirs = {k: losses(s, b_test, classes) for k, s in scores.items()}
+        best = min(theirs, key=lambda k: theirs[k].mean())
+
+        def errors(loss):  # by which the best rival is ahead, in standard errors of the difference
+            d = loss - theirs[best]
+            return d.mean() / (d.std() / np.sqrt(len(d)) + 1e-300)
+
+        score, cpu = tune(a, b, test, b_test, classes, folder)
+        ours = losses(score, b_test, classes)
+        for k, v in theirs.items():
+            lost[k].append(errors(v) > 2)
+            logs[k].append(np.log(ours.mean() / v.mean()))
+        logs["the best"].append(np.log(ours.mean() / theirs[best].mean()))
+        if isinstance(KINDS[kind][3], float):
+            known.append((errors(losses(informed(kind, a, b, test), b_test, classes)) > 2, errors(ours) > 2))
+        if errors(ours) > 2:
+            behind.append(f"{kind} {seed}: {best}")
+        if cpu > 2 * cpu_l2 + 1:
+            slow.append(f"{kind} {seed}")
+        print(f"{kind + ' ' + str(seed):26}{ours.mean():9.4f}{best:>13}{theirs[best].mean():9.4f}{ours.mean() / theirs[best].mean():8.3f}"
+              f"{errors(ours):8.1f}{cpu:7.2f}{cpu_l2:8.2f}", flush=True)
     print("\nloss over the rival's, geometric mean: " + ", ".join(f"{k} {np.exp(np.mean(v)):.3f}" for k, v in logs.items()))
     print(f"behind the best by two standard errors: {len(behind)} of {len(logs['the best'])}: {'; '.join(behind)}")
-    print("of these with normal coefficients: {} of {}; Bayes' rule, which knows their prior and the noise: {}".format(
-        sum(t for _, t in known), len(known), sum(k for k, _ in known)))
+    print("of these with normal coefficients: {1} of {2}; Bayes' rule, which knows their prior and the noise: {0}".format(
+        *np.sum(known, axis=0), len(known)))
     print("rivals behind the best rival: " + ", ".join(f"{k} {sum(v)} of {len(v)}" for k, v in lost.items()))
     print(f"CPU above 2 × l2's + 1 s: {len(slow)}: {'; '.join(slow)}")
-    print("models: " + ", ".join(f"{k} {v}" for k, v in sorted(names.items())))
 
 
-if __name__ == "__main__":
-    main()
+flags = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+flags.add_argument("-first", type=int, default=11, help="first seed (default 11; the rules were chosen on 101 to 107)")
+flags.add_argument("-seeds", type=int, default=5, help="seeds of each kind (default 5)")
+options = flags.parse_args()
+warnings.filterwarnings("ignore")
+with tempfile.TemporaryDirectory() as place:
+    subprocess.run(["go", "build", "-o", place, "./bench"], check=True)
+    measure(pathlib.Path(place), options.first, options.seeds)

@@ -23,6 +23,9 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
+
+SIZES = (14, 22, 32, 37, 54, 64, 91, 100, 128, 200, 256, 300, 512)
 
 COMMON = r"""
 #include <algorithm>
@@ -38,7 +41,6 @@ COMMON = r"""
 using std::vector;
 typedef vector<double> Vec;
 static const double MU = 0.1;
-static const int SIZES[] = {14, 22, 32, 37, 54, 64, 91, 100, 128, 200, 256, 300, 512};
 static const char *pattern = "";
 
 static double now() {
@@ -48,8 +50,10 @@ static double now() {
 }
 
 // Ten lines, each over 0.3 ms or more, as go test -benchtime 300us -count 10.
-static void bench(const char *name, int n, bool ok, std::function<void()> f) {
-	if (!ok) {
+static void bench(const char *name, int n, std::function<void()> f, std::function<bool()> right) {
+	if (!strstr(name, pattern)) return;
+	f();
+	if (!right()) {
 		fprintf(stderr, "driver: a wrong result: %s, n = %d\n", name, n);
 		exit(1);
 	}
@@ -66,42 +70,36 @@ static void bench(const char *name, int n, bool ok, std::function<void()> f) {
 	}
 	fflush(stdout);
 }
-static bool wanted(const char *name) { return strstr(name, pattern) != nullptr; }
 
-static uint64_t seed;
-static double uniform() { // on (-0.5, 0.5)
-	seed = seed * 6364136223846793005u + 1442695040888963407u;
-	return (seed >> 11) * 0x1p-53 - 0.5;
-}
-static Vec square(int n) {
-	seed = n;
+static Vec uniform(int n) { // on (-0.5, 0.5)
+	uint64_t seed = n;
 	Vec a(n * n);
-	for (double &v : a) v = uniform();
+	for (double &v : a) {
+		seed = seed * 6364136223846793005u + 1442695040888963407u;
+		v = (seed >> 11) * 0x1p-53 - 0.5;
+	}
 	return a;
 }
 static Vec symmetric(int n, double shift) {
-	Vec a = square(n), s(n * n);
+	Vec a = uniform(n), s(n * n);
 	for (int i = 0; i < n; i++)
 		for (int j = 0; j < n; j++) s[i * n + j] = (a[i * n + j] + a[j * n + i]) / 2 + (i == j) * shift;
 	return s;
 }
-// Whether c = A*B, or A*transpose(B), column-major.
-static bool product(const double *c, const double *a, const double *b, int n, bool t) {
+
+// Whether c = A*B, column-major; or A*transpose(A) of a lower triangle A, where b is null.
+static bool product(const double *c, const double *a, const double *b, int n) {
 	double worst = 0;
 	for (int i = 0; i < n; i += 3)
 		for (int j = 0; j <= i; j += 5) {
 			double s = 0;
-			for (int k = 0; k < n; k++) s += a[k * n + i] * (t ? b[k * n + j] : b[j * n + k]);
+			for (int k = 0; k < (b ? n : j + 1); k++) s += a[k * n + i] * (b ? b[j * n + k] : a[k * n + j]);
 			worst = std::max(worst, fabs(s - c[j * n + i]));
 		}
 	return worst < 1e-9;
 }
-static void lower(Vec &l, int n) {
-	for (int j = 0; j < n; j++)
-		for (int i = 0; i < j; i++) l[j * n + i] = 0;
-}
 // Whether p is the projection of s: p*v = max(lambda, MU)*v for the eigenvectors v of s.
-static bool projection(const Vec &p, const Vec &v, const Vec &w, int n) {
+static bool projection(const double *p, const double *v, const double *w, int n) {
 	double worst = 0;
 	for (int k = 0; k < n; k += 3)
 		for (int i = 0; i < n; i += 2) {
@@ -110,6 +108,15 @@ static bool projection(const Vec &p, const Vec &v, const Vec &w, int n) {
 			worst = std::max(worst, fabs(s - std::max(w[k], MU) * v[k * n + i]));
 		}
 	return worst < 1e-9;
+}
+
+std::string core();
+void peer(int n, const Vec &a, const Vec &s, const Vec &spd);
+
+int main(int argc, char **argv) {
+	if (argc > 1) pattern = argv[1];
+	printf("# core %s\n", core().c_str());
+	for (int n : {2, 4, 8, SIZES}) peer(n, uniform(n), symmetric(n, 0), symmetric(n, n));
 }
 """
 
@@ -123,55 +130,49 @@ void dpocon_(const char *, const int *, const double *, const int *, const doubl
 void dsyevd_(const char *, const char *, const int *, double *, const int *, double *, double *, const int *, int *,
 	const int *, int *);
 }
-int main(int argc, char **argv) {
-	if (argc > 1) pattern = argv[1];
-	printf("# core %s\n", openblas_get_corename());
-	for (int n : SIZES) {
-		int info, lwork = 1 + 6 * n + 2 * n * n, liwork = 3 + 5 * n;
-		Vec a = square(n), s = symmetric(n, 0), spd = symmetric(n, n), c(n * n), f(n * n), p(n * n), w(n), work(lwork);
-		vector<int> iwork(liwork);
-		auto mul = [&] {
-			cblas_dgemm(CblasColMajor, CblasNoTrans, CblasNoTrans, n, n, n, 1, a.data(), n, a.data(), n, 0, c.data(), n);
-		};
-		auto chol = [&] {
-			memcpy(f.data(), spd.data(), n * n * sizeof(double));
-			dpotrf_("L", &n, f.data(), &n, &info);
-		};
-		double rcond = 0;
-		auto cond = [&] {
-			chol();
-			double norm = dlansy_("1", "L", &n, spd.data(), &n, work.data());
-			dpocon_("L", &n, f.data(), &n, &norm, &rcond, work.data(), iwork.data(), &info);
-		};
-		auto eig = [&] {
-			memcpy(c.data(), s.data(), n * n * sizeof(double));
-			dsyevd_("V", "L", &n, c.data(), &n, w.data(), work.data(), &lwork, iwork.data(), &liwork, &info);
-		};
-		auto truncate = [&] {
-			eig();
-			int k = std::lower_bound(w.begin(), w.end(), MU) - w.begin();
-			bool below = k <= n - k;
-			int first = below ? 0 : k, last = below ? k : n;
-			for (int j = first; j < last; j++) {
-				double r = sqrt(fabs(w[j] - MU));
-				for (int i = 0; i < n; i++) f[j * n + i] = r * c[j * n + i];
-			}
-			if (below) memcpy(p.data(), s.data(), n * n * sizeof(double));
-			else
-				for (int j = 0; j < n; j++)
-					for (int i = 0; i < n; i++) p[j * n + i] = (i == j) * MU;
-			cblas_dsyrk(CblasColMajor, CblasLower, CblasNoTrans, n, last - first, 1, &f[first * n], n, 1, p.data(), n);
-		};
-		if (wanted("Mul")) mul(), bench("Mul/n", n, product(c.data(), a.data(), a.data(), n, false), mul);
-		if (wanted("Truncate")) truncate(), bench("Truncate/clipped/n", n, projection(p, c, w, n), truncate);
-		if (wanted("EigSym")) bench("EigSym/n", n, true, eig);
-		if (wanted("Cholesky")) {
-			chol();
-			lower(f, n);
-			bench("Cholesky/n", n, product(spd.data(), f.data(), f.data(), n, true), chol);
+std::string core() { return openblas_get_corename(); }
+
+void peer(int n, const Vec &a, const Vec &s, const Vec &spd) {
+	int info, lwork = 1 + 6 * n + 2 * n * n, liwork = 3 + 5 * n;
+	Vec c(n * n), f(n * n), p(n * n), w(n), work(lwork);
+	vector<int> iwork(liwork);
+	auto mul = [&] {
+		cblas_dgemm(CblasColMajor, CblasNoTrans, CblasNoTrans, n, n, n, 1, a.data(), n, a.data(), n, 0, c.data(), n);
+	};
+	auto chol = [&] {
+		memcpy(f.data(), spd.data(), n * n * sizeof(double));
+		dpotrf_("L", &n, f.data(), &n, &info);
+	};
+	double rcond = 0;
+	auto cond = [&] {
+		chol();
+		double norm = dlansy_("1", "L", &n, spd.data(), &n, work.data());
+		dpocon_("L", &n, f.data(), &n, &norm, &rcond, work.data(), iwork.data(), &info);
+	};
+	auto eig = [&] {
+		memcpy(c.data(), s.data(), n * n * sizeof(double));
+		dsyevd_("V", "L", &n, c.data(), &n, w.data(), work.data(), &lwork, iwork.data(), &liwork, &info);
+	};
+	auto truncate = [&] {
+		eig();
+		int k = std::lower_bound(w.begin(), w.end(), MU) - w.begin();
+		bool below = k <= n - k;
+		int first = below ? 0 : k, last = below ? k : n;
+		for (int j = first; j < last; j++) {
+			double r = sqrt(fabs(w[j] - MU));
+			for (int i = 0; i < n; i++) f[j * n + i] = r * c[j * n + i];
 		}
-		if (wanted("Cond")) cond(), bench("Cond/n", n, rcond > 0.1 && rcond <= 1, cond);
-	}
+		if (below) memcpy(p.data(), s.data(), n * n * sizeof(double));
+		else
+			for (int j = 0; j < n; j++)
+				for (int i = 0; i < n; i++) p[j * n + i] = (i == j) * MU;
+		cblas_dsyrk(CblasColMajor, CblasLower, CblasNoTrans, n, last - first, 1, &f[first * n], n, 1, p.data(), n);
+	};
+	bench("Mul/n", n, mul, [&] { return product(c.data(), a.data(), a.data(), n); });
+	bench("Truncate/clipped/n", n, truncate, [&] { return projection(p.data(), c.data(), w.data(), n); });
+	bench("EigSym/n", n, eig, [&] { return info == 0; });
+	bench("Cholesky/n", n, chol, [&] { return product(spd.data(), f.data(), nullptr, n); });
+	bench("Cond/n", n, cond, [&] { return rcond > 0.1 && rcond <= 1; });
 }
 """
 
@@ -187,7 +188,7 @@ struct Step {
 	V x, y, fx, fy, gy, dx, v;
 	bool certified = true;
 	Step(int d) : shifted(d, d), llt(d), dx(d), v(d) {
-		Vec a = square(d);
+		Vec a = uniform(d);
 		M b = Eigen::Map<M>(a.data(), d, d);
 		gxy = hxy = b;
 		h = gyy = 12.0 / d * b * b.transpose() + 0.5 * M::Identity(d, d);
@@ -217,56 +218,40 @@ struct Step {
 	}
 };
 
-int main(int argc, char **argv) {
-	if (argc > 1) pattern = argv[1];
-	printf("# core Eigen %d.%d.%d\n", EIGEN_WORLD_VERSION, EIGEN_MAJOR_VERSION, EIGEN_MINOR_VERSION);
-	for (int n : SIZES) {
-		Vec va = square(n), vs = symmetric(n, 0), vspd = symmetric(n, n);
-		M a = Eigen::Map<M>(va.data(), n, n), s = Eigen::Map<M>(vs.data(), n, n), spd = Eigen::Map<M>(vspd.data(), n, n);
-		M c(n, n), z(n, n), p(n, n);
-		Eigen::LLT<M, Eigen::Lower> llt(n);
-		Eigen::SelfAdjointEigenSolver<M> e(n);
-		double rcond = 0;
-		auto mul = [&] { c.noalias() = a * a; };
-		auto chol = [&] { llt.compute(spd); };
-		auto cond = [&] { llt.compute(spd), rcond = llt.rcond(); };
-		auto eig = [&] { e.compute(s); };
-		auto truncate = [&] {
-			e.compute(s);
-			const auto &w = e.eigenvalues();
-			int k = 0;
-			while (k < n && w[k] < MU) k++;
-			bool below = k <= n - k;
-			int first = below ? 0 : k, m = below ? k : n - k;
-			z.leftCols(m) = e.eigenvectors().middleCols(first, m);
-			for (int j = 0; j < m; j++) z.col(j) *= sqrt(fabs(w[first + j] - MU));
-			if (below) p = s;
-			else p = MU * M::Identity(n, n);
-			p.selfadjointView<Eigen::Lower>().rankUpdate(z.leftCols(m));
-		};
-		if (wanted("Mul")) mul(), bench("Mul/n", n, product(c.data(), a.data(), a.data(), n, false), mul);
-		if (wanted("Truncate")) {
-			truncate();
-			Vec vp(p.data(), p.data() + n * n), v(e.eigenvectors().data(), e.eigenvectors().data() + n * n);
-			Vec w(e.eigenvalues().data(), e.eigenvalues().data() + n);
-			bench("Truncate/clipped/n", n, projection(vp, v, w, n), truncate);
-		}
-		if (wanted("EigSym")) bench("EigSym/n", n, true, eig);
-		if (wanted("Cholesky")) {
-			chol();
-			M l = llt.matrixL();
-			bench("Cholesky/n", n, product(spd.data(), l.data(), l.data(), n, true), chol);
-		}
-		if (wanted("Cond")) cond(), bench("Cond/n", n, rcond > 0.1 && rcond <= 1, cond);
-	}
-	vector<int> orders = {2, 4, 8};
-	orders.insert(orders.end(), std::begin(SIZES), std::end(SIZES));
-	for (int d : orders)
-		if (wanted("Step")) {
-			Step step(d);
-			step();
-			bench("Step/d", d, step.certified && step.y.allFinite(), std::ref(step));
-		}
+std::string core() {
+	std::string world = std::to_string(EIGEN_WORLD_VERSION), major = std::to_string(EIGEN_MAJOR_VERSION);
+	return "Eigen " + world + "." + major + "." + std::to_string(EIGEN_MINOR_VERSION);
+}
+
+void peer(int n, const Vec &va, const Vec &vs, const Vec &vspd) {
+	Step step(n);
+	bench("Step/d", n, std::ref(step), [&] { return step.certified && step.y.allFinite(); });
+	M a = Eigen::Map<const M>(va.data(), n, n), s = Eigen::Map<const M>(vs.data(), n, n);
+	M spd = Eigen::Map<const M>(vspd.data(), n, n), c(n, n), z(n, n), p(n, n);
+	Eigen::LLT<M, Eigen::Lower> llt(n);
+	Eigen::SelfAdjointEigenSolver<M> e(n);
+	double rcond = 0;
+	auto eig = [&] { e.compute(s); };
+	auto truncate = [&] {
+		eig();
+		const auto &w = e.eigenvalues();
+		int k = 0;
+		while (k < n && w[k] < MU) k++;
+		bool below = k <= n - k;
+		int first = below ? 0 : k, m = below ? k : n - k;
+		z.leftCols(m) = e.eigenvectors().middleCols(first, m);
+		for (int j = 0; j < m; j++) z.col(j) *= sqrt(fabs(w[first + j] - MU));
+		if (below) p = s;
+		else p = MU * M::Identity(n, n);
+		p.selfadjointView<Eigen::Lower>().rankUpdate(z.leftCols(m));
+	};
+	bench("Mul/n", n, [&] { c.noalias() = a * a; }, [&] { return product(c.data(), a.data(), a.data(), n); });
+	bench("Truncate/clipped/n", n, truncate,
+		[&] { return projection(p.data(), e.eigenvectors().data(), e.eigenvalues().data(), n); });
+	bench("EigSym/n", n, eig, [&] { return e.info() == Eigen::Success; });
+	bench("Cholesky/n", n, [&] { llt.compute(spd); },
+		[&] { return product(spd.data(), llt.matrixLLT().data(), nullptr, n); });
+	bench("Cond/n", n, [&] { llt.compute(spd), rcond = llt.rcond(); }, [&] { return rcond > 0.1 && rcond <= 1; });
 }
 """
 
@@ -274,51 +259,40 @@ BLASFEO = r"""
 extern "C" {
 #include <blasfeo.h>
 }
-int main(int argc, char **argv) {
-	if (argc > 1) pattern = argv[1];
-	printf("# core BLASFEO\n");
-	for (int n : SIZES) {
-		Vec a = square(n), spd = symmetric(n, n), c(n * n);
-		blasfeo_dmat A, S, C, D;
-		for (blasfeo_dmat *m : {&A, &S, &C, &D}) blasfeo_allocate_dmat(n, n, m);
-		blasfeo_pack_dmat(n, n, a.data(), n, &A, 0, 0);
-		blasfeo_pack_dmat(n, n, spd.data(), n, &S, 0, 0);
-		auto mul = [&] { blasfeo_dgemm_nn(n, n, n, 1, &A, 0, 0, &A, 0, 0, 0, &C, 0, 0, &D, 0, 0); };
-		auto mulPack = [&] {
-			blasfeo_pack_dmat(n, n, a.data(), n, &A, 0, 0);
-			mul();
-			blasfeo_unpack_dmat(n, n, &D, 0, 0, c.data(), n);
-		};
-		auto chol = [&] { blasfeo_dpotrf_l(n, &S, 0, 0, &D, 0, 0); };
-		auto cholPack = [&] {
-			blasfeo_pack_dmat(n, n, spd.data(), n, &S, 0, 0);
-			chol();
-			blasfeo_unpack_dmat(n, n, &D, 0, 0, c.data(), n);
-		};
-		if (wanted("Mul")) {
-			mulPack();
-			bench("Mul/n", n, product(c.data(), a.data(), a.data(), n, false), mul);
-			bench("Mul/packing/n", n, true, mulPack);
-		}
-		if (wanted("Cholesky")) {
-			cholPack();
-			lower(c, n);
-			bench("Cholesky/n", n, product(spd.data(), c.data(), c.data(), n, true), chol);
-			bench("Cholesky/packing/n", n, true, cholPack);
-		}
-	}
+std::string core() { return "BLASFEO"; }
+
+void peer(int n, const Vec &a, const Vec &, const Vec &spd) {
+	Vec c(n * n);
+	blasfeo_dmat A, C, D;
+	for (blasfeo_dmat *m : {&A, &C, &D}) blasfeo_allocate_dmat(n, n, m);
+	auto pack = [&](const Vec &from) { blasfeo_pack_dmat(n, n, const_cast<double *>(from.data()), n, &A, 0, 0); };
+	auto unpack = [&] { blasfeo_unpack_dmat(n, n, &D, 0, 0, c.data(), n); };
+	auto mul = [&] { blasfeo_dgemm_nn(n, n, n, 1, &A, 0, 0, &A, 0, 0, 0, &C, 0, 0, &D, 0, 0); };
+	auto chol = [&] { blasfeo_dpotrf_l(n, &A, 0, 0, &D, 0, 0); };
+	auto isProduct = [&] { return unpack(), product(c.data(), a.data(), a.data(), n); };
+	auto isFactor = [&] { return unpack(), product(spd.data(), c.data(), nullptr, n); };
+	bench("Mul/packing/n", n, [&] { pack(a), mul(), unpack(); }, isProduct);
+	pack(a);
+	bench("Mul/n", n, mul, isProduct);
+	bench("Cholesky/packing/n", n, [&] { pack(spd), chol(), unpack(); }, isFactor);
+	pack(spd);
+	bench("Cholesky/n", n, chol, isFactor);
 }
 """
 
-# OpenBLAS takes kernels for SSE2 on processors that it does not know. These use AVX2 at the least.
-MODERN = {"Haswell", "Zen", "SkylakeX", "Cooperlake", "Sapphirerapids"}
 
+def bench(name, run):
+    """Measures run(count), count steps, as the driver does."""
+    def took(count):
+        start = time.perf_counter()
+        run(count)
+        return time.perf_counter() - start
 
-def flags():
-    """The processor's features; none where there is no /proc/cpuinfo."""
-    file = pathlib.Path("/proc/cpuinfo")
-    lines = file.read_text().splitlines() if file.exists() else []
-    return next((set(line.split()) for line in lines if line.startswith("flags")), set())
+    count = 1
+    while took(count) < 0.0003:
+        count *= 2
+    for _ in range(10):
+        print(f"Benchmark{name} \t{count}\t{took(count) / count * 1e9:.1f} ns/op", flush=True)
 
 
 def build(folder, name, source, *arguments):
@@ -328,7 +302,7 @@ def build(folder, name, source, *arguments):
         print("driver: no C++ compiler: no peers besides gonum and NumPy", file=sys.stderr)
         return None
     path, program = pathlib.Path(folder, name + ".cc"), os.path.join(folder, name)
-    path.write_text(COMMON + source)
+    path.write_text(COMMON.replace("SIZES", str(SIZES)[1:-1]) + source)
     done = subprocess.run([compiler, "-O3", "-march=native", "-o", program, str(path), *arguments], capture_output=True, text=True)
     if done.returncode:
         first = next((line for line in done.stderr.splitlines() if "error" in line or "cannot find" in line), "")
@@ -337,24 +311,16 @@ def build(folder, name, source, *arguments):
     return program
 
 
-def core(program, env):
-    """The core that OpenBLAS takes, and an error where the processor has AVX2 and that core has not."""
-    out = subprocess.run([program, "nothing"], env={**os.environ, **env}, check=True, capture_output=True, text=True).stdout
-    name = out.split("\n")[0].removeprefix("# core ")
-    if "avx2" in flags() and name not in MODERN:
-        raise SystemExit(f"driver: OpenBLAS takes its kernels for {name}, which is older than Haswell, on a processor with AVX2: "
-                         "set OPENBLAS_CORETYPE")
-    return name
-
-
 def programs(folder, blasfeo=""):
-    """Name, command and environment of each peer: OpenBLAS by its fastest core, and by AVX2."""
+    """Name, command and environment of each peer: OpenBLAS by AVX2, and by AVX-512 where there is that."""
     found = []
     if program := build(folder, "openblas", OPENBLAS, "-lopenblas"):
-        cores = ["Haswell"] + ["SkylakeX"] * ("avx512vl" in flags())
-        for name in cores if platform.machine() == "x86_64" else [""]:
+        flags = pathlib.Path("/proc/cpuinfo")
+        wide = flags.exists() and "avx512vl" in flags.read_text().split()
+        for name in ["Haswell"] + ["SkylakeX"] * wide if platform.machine() == "x86_64" else [""]:
             env = {"OPENBLAS_NUM_THREADS": "1", **({"OPENBLAS_CORETYPE": name} if name else {})}
-            found.append((f"OpenBLAS, LAPACK ({core(program, env)})", program, env))
+            out = subprocess.run([program, "nothing"], env={**os.environ, **env}, check=True, capture_output=True, text=True).stdout
+            found.append((f"OpenBLAS, LAPACK ({out.strip().removeprefix('# core ')})", program, env)) # the core that it took
     if program := build(folder, "eigen", EIGEN, "-I/usr/include/eigen3"):
         found.append(("Eigen", program, {}))
     if blasfeo:

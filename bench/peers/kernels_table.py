@@ -2,13 +2,12 @@
 writes the table of this machine into mat/kernel/KERNELS.md, in place of what an earlier run wrote
 there. It prints how much faster than its peers each tier is, the small orders, and steps on samples.
 
-    python3 kernels_table.py [-rounds 6] [-on "taskset -c 1"] [-blasfeo PREFIX] [-times FILE]
+    python3 kernels_table.py [-rounds 6] [-on "taskset -c 1"] [-blasfeo PREFIX]
 
 The programs take turns, and measure for a third of a millisecond at a time, ten times a turn. A
 figure is the least of all. So a machine shared with others is measured in the moments when it is
 free, and more rounds find more of them. A burst of a faster clock that comes to one program alone
-may move a ratio by some per cent. With -times, FILE keeps the times, and those that an earlier run
-of the same code left there count, too. -on is put before each program, to keep it on one core.
+may move a ratio by some per cent. -on is put before each program, to keep it on one core.
 
 driver.py says which peers run, and how. The machine has the name that lscpu gives. Debian:
 python3-numpy python3-scipy python3-numba libopenblas-dev libeigen3-dev g++. Go 1.27 is fetched by go.
@@ -16,7 +15,6 @@ python3-numpy python3-scipy python3-numba libopenblas-dev libeigen3-dev g++. Go 
 
 import argparse
 import datetime
-import json
 import os
 import pathlib
 import re
@@ -94,51 +92,33 @@ def measure(options, folder):
     return times
 
 
-def join(times, rounds, file):
-    """The least times of this run and of the earlier ones in the file, and the rounds of all."""
-    best = {key: min(t) for key, t in times.items()}
-    if not file:
-        return best, rounds
-    if os.path.exists(file):
-        with open(file) as f:
-            old = json.load(f)
-        rounds += old["rounds"]
-        for *key, t in old["times"]:
-            best[tuple(key)] = min(t, best.get(tuple(key), t))
-    with open(file, "w") as f:
-        json.dump({"rounds": rounds, "times": [[*key, t] for key, t in best.items()]}, f)
-    return best, rounds
-
-
 def cell(t):
-    if t is None:
-        return ""
-    return f"{t:.2f}" if t < 10 else f"{t:.1f}" if t < 100 else f"{t:,.0f}"
+    return "" if t is None else f"{t:.2f}" if t < 10 else f"{t:.1f}" if t < 100 else f"{t:,.0f}"
 
 
 def peers(best, key):
-    names = [name for name, k, _ in best if k == key and name not in dict((t[0], 0) for t in TIERS)]
-    return list(dict.fromkeys(names))
+    return list(dict.fromkeys(name for name, k, _ in best if k == key and name not in [t[0] for t in TIERS]))
+
+
+def rows(head, sizes, lines):
+    """A table of Markdown, with a line for each pair of a label and a function of n."""
+    yield f"| {head} | " + " | ".join(f"n = {n}" for n in sizes) + " |"
+    yield "|---" * (len(sizes) + 1) + "|"
+    for label, text in lines:
+        yield f"| {label} | " + " | ".join(map(text, sizes)) + " |"
 
 
 def table(best, groups, sizes, tiers, head):
-    yield f"| {head} | " + " | ".join(f"n = {n}" for n in sizes) + " |"
-    yield "|---" * (len(sizes) + 1) + "|"
-    for key, title in groups:
-        for i, name in enumerate([*tiers, *peers(best, key)]):
-            label = f"{title}, {name}" if i == 0 else name
-            yield f"| {label} | " + " | ".join(cell(best.get((name, key, n))) for n in sizes) + " |"
+    return "\n".join(rows(head, sizes, (
+        (f"{title}, {name}" if i == 0 else name, lambda n: cell(best.get((name, key, n))))
+        for key, title in groups for i, name in enumerate([*tiers, *peers(best, key)]))))
 
 
 def ratios(best):
     """How many times faster than each peer the slowest and the fastest tier are."""
-    yield "| speed over that of the peer | " + " | ".join(f"n = {n}" for n in SIZES) + " |"
-    yield "|---" * (len(SIZES) + 1) + "|"
-    for key, title in GROUPS:
-        for tier in ("portable", "simd"):
-            for peer in peers(best, key):
-                cells = (f"{best[peer, key, n] / best[tier, key, n]:.2f}" if (peer, key, n) in best else "" for n in SIZES)
-                yield f"| {title}, {tier} / {peer} | " + " | ".join(cells) + " |"
+    return "\n".join(rows("speed over that of the peer", SIZES, (
+        (f"{title}, {tier} / {peer}", lambda n: f"{best[peer, key, n] / best[tier, key, n]:.2f}" if (peer, key, n) in best else "")
+        for key, title in GROUPS for tier in ("portable", "simd") for peer in peers(best, key))))
 
 
 def machine():
@@ -153,31 +133,25 @@ def main():
     flags.add_argument("-rounds", type=int, default=6)
     flags.add_argument("-on", default="", help="a command to run the programs by")
     flags.add_argument("-blasfeo", default="", help="where BLASFEO is installed, with include/ and lib/")
-    flags.add_argument("-times", default="", help="a file that keeps the times from one run to the next")
     options = flags.parse_args()
     about = run((), ("go", "run", "./bench", "-version"), SIMD, ROOT).split("\n")[0]
     with tempfile.TemporaryDirectory() as folder:
         times = measure(options, folder)
-    best, rounds = join(times, options.rounds, options.times)
+    best = {key: min(t) for key, t in times.items()}
     tiers, title = [name for name, _, _ in TIERS], machine()
     go = run((), ("go", "version"), {}, ROOT).split()[2]
     compiler = run((), (os.environ.get("CXX", "c++"), "--version"), {}).split("\n")[0]
-    note = textwrap.fill(f"{datetime.date.today().isoformat()}, least of {rounds} rounds; portable and v3 by {go}, simd: {about}; "
+    note = textwrap.fill(f"{datetime.date.today().isoformat()}, least of {options.rounds} rounds; portable and v3 by {go}, simd: {about}; "
                          f"peers by {compiler}.", 100)
-    large = "\n".join(table(best, GROUPS, SIZES, tiers[:-1], "µs, one core"))
     begin, end = f"<!-- begin {title} -->", f"<!-- end {title} -->"
-    text = f"{begin}\n### {title}\n\n{large}\n\n{note}\n{end}"
+    text = f"{begin}\n### {title}\n\n{table(best, GROUPS, SIZES, tiers[:-1], 'µs, one core')}\n\n{note}\n{end}"
     page = PAGE.read_text()
-    if begin in page:
-        head, rest = page.split(begin)
-        page = head + text + rest.split(end)[1]
-    else:
-        page = page.rstrip() + "\n\n" + text + "\n"
-    PAGE.write_text(page)
-    print("\n".join(ratios(best)))
+    head, _, rest = page.partition(begin)
+    PAGE.write_text(head.rstrip() + "\n\n" + text + (rest.partition(end)[2] or "\n"))
+    print(ratios(best))
     print("\nSmall orders, with a build of the simd tier for GOAMD64=v3 besides:\n")
-    print("\n".join(table(best, SMALL_GROUPS, SMALL, tiers, "µs, one core")))
-    print("\n".join(table(best, SAMPLE_GROUPS, (1, 64), tiers[:-1], "µs, one core")))
+    print(table(best, SMALL_GROUPS, SMALL, tiers, "µs, one core"))
+    print(table(best, SAMPLE_GROUPS, (1, 64), tiers[:-1], "µs, one core"))
 
 
 main()

@@ -7,10 +7,10 @@ numba at its best: one pass over a row for all of its derivatives, one exp(x) a 
 checks, no f_x. Debian: python3-numba.
 """
 
-import time
-
 import numpy as np
 from numba import njit
+
+import driver
 
 N, D, STEP, LO, HI = 10_000, 50, 1e-3, np.log(0.02), np.log(2)
 fast = njit(fastmath=True, error_model="numpy")
@@ -108,13 +108,10 @@ def data(seed):
     return a, np.where(a.sum(1) + r.standard_normal(N) > 0, 1.0, -1.0)
 
 
-rows, tables = (data(1), data(2)), (np.zeros((N, D)), np.zeros(D), np.zeros((N, 3 * D)), np.zeros(3 * D))
+rows = data(1), data(2)
+tables = tuple(np.full(shape, 0.0) for shape in ((N, D), D, (N, 3 * D), 3 * D))  # np.zeros would touch no memory
 for name, f, more in (("SOBA", soba, ()), ("SABA", saba, tables)):
     for batch in (1, 64):
-        state = np.full(D, np.log(0.2)), np.zeros(D), np.zeros(D)
-        count = 1024 // batch
-        f(*rows, *state, batch, count, *more)  # compiles
-        for _ in range(10):
-            start = time.perf_counter()
-            f(*rows, *state, batch, count, *more)
-            print(f"BenchmarkSamples/{name}/n={batch} \t{count}\t{(time.perf_counter() - start) / count * 1e9:.1f} ns/op", flush=True)
+        run = lambda count: f(*rows, np.full(D, np.log(0.2)), np.zeros(D), np.zeros(D), batch, count, *more)
+        run(1024 // batch)  # compiles
+        driver.bench(f"Samples/{name}/n={batch}", run)

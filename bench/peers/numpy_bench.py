@@ -7,13 +7,14 @@ in Fortran order, in place, LAPACK called directly. Times include the interprete
 call, which a user of NumPy pays. Debian: python3-numpy python3-scipy libopenblas0-pthread.
 """
 
-import time
+import functools
 
 import numpy as np
 from scipy.linalg.blas import dgemv
 from scipy.linalg.lapack import dpotrf, dpotrs
 
-SIZES = (14, 22, 32, 37, 54, 64, 91, 100, 128, 200, 256, 300, 512)
+import driver
+
 TAU, BOUND, MU, ALPHA, BETA = 0.1, 1e3, 0.1, 0.01, 0.01
 
 
@@ -58,17 +59,10 @@ class Step:
         self.y -= self.solve(dgemv(1, self.hxy, self.dx, trans=1))
 
 
-def loop(f, count):
-    start = time.perf_counter()
+def steps(step, count):
     for _ in range(count):
-        f()
-    return time.perf_counter() - start
+        step()
 
 
-for n in SIZES:
-    step, count = Step(n), 1
-    step()
-    while loop(step, count) < 0.0003:
-        count *= 2
-    for _ in range(10):  # as go test -benchtime 300us -count 10
-        print(f"BenchmarkStep/d={n} \t{count}\t{loop(step, count) / count * 1e9:.1f} ns/op", flush=True)
+for n in driver.SIZES:
+    driver.bench(f"Step/d={n}", functools.partial(steps, Step(n)))

@@ -26,28 +26,33 @@ import (
 
 var sizes = []int{14, 22, 32, 37, 54, 64, 91, 100, 128, 200, 256, 300, 512}
 
-func each(b *testing.B, f func(b *testing.B, n int)) {
+// each runs what prepare returns for every size, and tells how many flops·n^power a second it makes.
+func each(b *testing.B, flops, power float64, prepare func(n int) func()) {
 	for _, n := range sizes {
 		b.Run(fmt.Sprintf("n=%d", n), func(b *testing.B) {
+			run := prepare(n)
 			b.ReportAllocs()
-			f(b, n)
+			for b.Loop() {
+				run()
+			}
+			if flops > 0 {
+				b.ReportMetric(flops*math.Pow(float64(n), power)*float64(b.N)/b.Elapsed().Seconds()/1e9, "GFLOP/s")
+			}
 		})
 	}
 }
 
-func gflops(b *testing.B, flops float64) {
-	b.ReportMetric(flops*float64(b.N)/b.Elapsed().Seconds()/1e9, "GFLOP/s")
+func must(ok bool) {
+	if !ok {
+		panic("not positive definite, or no convergence")
+	}
 }
 
 // uniform is the input of every benchmark: entries uniform on (−0.5, 0.5).
 func uniform(n int) *mat.Dense {
 	rng := rand.New(rand.NewPCG(1, uint64(n)))
 	a := mat.NewDense(n, n, nil)
-	for i := range n {
-		for j := range n {
-			a.Set(i, j, rng.Float64()-0.5)
-		}
-	}
+	a.Apply(func(int, int, float64) float64 { return rng.Float64() - 0.5 }, a)
 	return a
 }
 
@@ -64,65 +69,44 @@ func symmetric(n int, shift float64) *mat.SymDense {
 }
 
 func BenchmarkMul(b *testing.B) {
-	each(b, func(b *testing.B, n int) {
+	each(b, 2, 3, func(n int) func() {
 		a, c := uniform(n), mat.NewDense(n, n, nil)
-		for b.Loop() {
-			c.Mul(a, a)
-		}
-		gflops(b, 2*math.Pow(float64(n), 3))
+		return func() { c.Mul(a, a) }
 	})
 }
 
 // BenchmarkCholesky is the factorisation alone, of a copy, as stable's.
 func BenchmarkCholesky(b *testing.B) {
-	each(b, func(b *testing.B, n int) {
+	each(b, 1./3, 3, func(n int) func() {
 		s, f := symmetric(n, float64(n)).RawSymmetric(), mat.NewSymDense(n, nil).RawSymmetric()
-		for b.Loop() {
+		return func() {
 			copy(f.Data, s.Data)
-			if _, ok := lapack64.Potrf(f); !ok {
-				b.Fatal("not positive definite")
-			}
+			_, ok := lapack64.Potrf(f)
+			must(ok)
 		}
-		gflops(b, math.Pow(float64(n), 3)/3)
 	})
 }
 
 // BenchmarkCond is Factorize, which always estimates the condition number.
 func BenchmarkCond(b *testing.B) {
-	each(b, func(b *testing.B, n int) {
-		s := symmetric(n, float64(n))
-		var c mat.Cholesky
-		for b.Loop() {
-			if !c.Factorize(s) {
-				b.Fatal("not positive definite")
-			}
-		}
+	each(b, 0, 0, func(n int) func() {
+		s, c := symmetric(n, float64(n)), new(mat.Cholesky)
+		return func() { must(c.Factorize(s)) }
 	})
 }
 
 func BenchmarkSolve(b *testing.B) {
-	each(b, func(b *testing.B, n int) {
-		var c mat.Cholesky
-		c.Factorize(symmetric(n, float64(n)))
-		rhs, x := uniform(n).ColView(0), mat.NewVecDense(n, nil)
-		for b.Loop() {
-			if err := c.SolveVecTo(x, rhs); err != nil {
-				b.Fatal(err)
-			}
-		}
-		gflops(b, 2*float64(n)*float64(n))
+	each(b, 2, 2, func(n int) func() {
+		c, rhs, x := new(mat.Cholesky), uniform(n).ColView(0), mat.NewVecDense(n, nil)
+		must(c.Factorize(symmetric(n, float64(n))))
+		return func() { must(c.SolveVecTo(x, rhs) == nil) }
 	})
 }
 
 func BenchmarkEigSym(b *testing.B) {
-	each(b, func(b *testing.B, n int) {
-		s := symmetric(n, 0)
-		var e mat.EigenSym
-		for b.Loop() {
-			if !e.Factorize(s, true) {
-				b.Fatal("no convergence")
-			}
-		}
+	each(b, 0, 0, func(n int) func() {
+		s, e := symmetric(n, 0), new(mat.EigenSym)
+		return func() { must(e.Factorize(s, true)) }
 	})
 }
 
@@ -130,37 +114,21 @@ func BenchmarkEigSym(b *testing.B) {
 // eigenvectors, clamp, multiply back. It costs the same however many eigenvalues are clipped.
 func BenchmarkTruncate(b *testing.B) {
 	b.Run("clipped", func(b *testing.B) {
-		each(b, func(b *testing.B, n int) {
-			s, p := symmetric(n, 0), mat.NewSymDense(n, nil)
-			var t truncator
-			for b.Loop() {
-				t.truncate(p, s, 0.1)
+		each(b, 0, 0, func(n int) func() {
+			s, dst, values, e := symmetric(n, 0), mat.NewSymDense(n, nil), make([]float64, n), new(mat.EigenSym)
+			var v, w, p mat.Dense
+			return func() {
+				must(e.Factorize(s, true))
+				e.Values(values)
+				e.VectorsTo(&v)
+				w.Apply(func(_, j int, v float64) float64 { return v * math.Max(values[j], 0.1) }, &v)
+				p.Mul(&w, v.T())
+				for i := range n {
+					for j := range i + 1 {
+						dst.SetSym(i, j, p.At(i, j))
+					}
+				}
 			}
 		})
 	})
-}
-
-type truncator struct {
-	eig     mat.EigenSym
-	values  []float64
-	v, w, p mat.Dense
-}
-
-func (t *truncator) truncate(dst, s *mat.SymDense, mu float64) {
-	if !t.eig.Factorize(s, true) {
-		panic("no convergence")
-	}
-	n := s.SymmetricDim()
-	if len(t.values) != n {
-		t.values = make([]float64, n)
-	}
-	t.eig.Values(t.values)
-	t.eig.VectorsTo(&t.v)
-	t.w.Apply(func(_, j int, v float64) float64 { return v * math.Max(t.values[j], mu) }, &t.v)
-	t.p.Mul(&t.w, t.v.T())
-	for i := range n {
-		for j := range i + 1 {
-			dst.SetSym(i, j, t.p.At(i, j))
-		}
-	}
 }
