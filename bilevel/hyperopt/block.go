@@ -20,13 +20,10 @@ func blocky(d *data.Data) bool {
 	return d.Rows() >= leastRows && d.Dim >= leastDim && float64(len(d.Val)) >= filled*float64(d.Rows())*float64(d.Dim)
 }
 
-func (b *block) resize(cols int) {
-	if b.a.Cols != cols {
+func (b *block) add(acc *mat.Sym, s *sum, lo, hi int) {
+	if cols := s.data.Dim; b.a.Cols != cols {
 		b.a, b.b = *mat.NewDense(blockRows, cols), *mat.NewDense(blockRows, cols)
 	}
-}
-
-func (b *block) add(acc *mat.Sym, s *sum, lo, hi int) {
 	for ; lo < hi; lo += blockRows {
 		n := min(blockRows, hi-lo)
 		for k := range n {

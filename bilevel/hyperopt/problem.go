@@ -65,7 +65,7 @@ type Problem struct {
 	free       float64   // c of a free intercept; 0: there is none
 	base       []float64 // b of it, for each output
 	at, reg    []float64 // the last x, and what it adds to g_yy's diagonal for each predictor
-	adder      adder
+	workers    []worker
 	total      [1]float64 // of a sum of values
 	truth      *truth     // scratch of Solution and Objective, made when first needed
 }
@@ -110,7 +110,8 @@ func New(train, val *data.Data, opt Options) (*Problem, error) {
 		return nil, fmt.Errorf("hyperopt: New: classes %q in %q, but %q in %q",
 			train.Classes, train.Name, val.Classes, val.Name)
 	}
-	p := &Problem{train: train, val: val, opt: opt, outputs: 1, adder: adder{workers: opt.Workers}}
+	chunks := 1 + max(train.Rows(), val.Rows())/chunkRows
+	p := &Problem{train: train, val: val, opt: opt, outputs: 1, workers: make([]worker, min(opt.Workers, chunks))}
 	if opt.Loss == Softmax {
 		p.outputs = 1 + int(slices.Max(train.Label))
 		if most := slices.Max(val.Label); int(most) >= p.outputs {
@@ -205,9 +206,9 @@ func (l Loss) fits(d *data.Data, rows string) error {
 
 // Clone returns a problem for another goroutine; it shares the data alone.
 func (p *Problem) Clone() *Problem {
-	q := &Problem{train: p.train, val: p.val, opt: p.opt, dx: p.dx, outputs: p.outputs, free: p.free, base: p.base}
-	q.adder.workers = p.opt.Workers
-	return q
+	q := *p
+	q.at, q.reg, q.truth, q.workers = nil, nil, nil, make([]worker, len(p.workers))
+	return &q
 }
 
 // Train returns the training rows.
@@ -376,7 +377,7 @@ func (p *Problem) meanLower(dst *mat.Sym, s *sum, batch []bilevel.Sample) error 
 
 func (p *Problem) add(acc []float64, stride, n int, s *sum, batch []bilevel.Sample) {
 	if len(batch) == 0 {
-		p.adder.add(acc, stride, n, s)
+		addAll(p.workers, acc, stride, n, s)
 	}
 	for ; len(batch) > 3 && s.full(); batch = batch[4:] {
 		s.four(acc, int(batch[0]), int(batch[1]), int(batch[2]), int(batch[3]))

@@ -1,6 +1,7 @@
 package hyperopt
 
 import (
+	"slices"
 	"sync"
 
 	"stable/bilevel/hyperopt/data"
@@ -112,102 +113,79 @@ func (s *sum) factor(i int, col []int32, val []float64) float64 {
 	return s.weight(i) * s.loss.second(dot(col, val, s.y))
 }
 
-func (s *sum) rows(acc []float64, stride, lo, hi int, b *block) {
-	if b != nil {
-		b.add(&mat.Sym{N: s.data.Dim, Stride: stride, Data: acc}, s, lo, hi)
-		return
-	}
-	i := lo
-	for ; i+3 < hi && s.full(); i += 4 {
-		s.four(acc, i, i+1, i+2, i+3)
-	}
-	for ; i < hi; i++ {
-		s.row(acc, stride, i)
-	}
-}
-
 // chunkRows is the number of rows of a partial sum: fixed, so that rounding does not depend on the
 // workers, and the error of a long sum stays near that of a short one.
 const chunkRows = 4096
 
-type adder struct {
-	workers int
-	parts   [][]float64 // one partial sum a worker
-	blocks  []block     // one a worker, for dense rows
+// worker sums rows; it has what that takes.
+type worker struct {
+	part  []float64
+	block block
 }
 
-func (a *adder) add(acc []float64, stride, n int, s *sum) {
-	total := s.data.Rows()
-	if total <= chunkRows {
-		s.rows(acc, stride, 0, total, a.block(0, stride, s))
+func (w *worker) rows(acc []float64, stride, lo, hi int, s *sum) {
+	if stride > 0 && blocky(s.data) {
+		w.block.add(&mat.Sym{N: s.data.Dim, Stride: stride, Data: acc}, s, lo, hi)
 		return
 	}
-	size, partStride := n, 0
-	if stride > 0 {
-		size, partStride = n*n, n
+	for ; lo+3 < hi && s.full(); lo += 4 {
+		s.four(acc, lo, lo+1, lo+2, lo+3)
 	}
-	workers := min(a.workers, (total+chunkRows-1)/chunkRows)
-	a.reserve(workers, size)
-	for lo := 0; lo < total; lo += workers * chunkRows {
-		if workers == 1 {
-			s.chunk(a.parts[0][:size], partStride, lo, a.block(0, stride, s))
+	for ; lo < hi; lo++ {
+		s.row(acc, stride, lo)
+	}
+}
+
+// chunk sums the chunk from row lo: a vector of length n, or a triangle of that order.
+func (w *worker) chunk(n, stride, lo int, s *sum) {
+	size := n
+	if stride > 0 {
+		size, stride = n*n, n
+	}
+	w.part = slices.Grow(w.part[:0], size)[:size]
+	clear(w.part)
+	w.rows(w.part, stride, lo, min(lo+chunkRows, s.data.Rows()), s)
+}
+
+// addAll adds the terms of all rows to acc, in chunks that the workers share.
+func addAll(workers []worker, acc []float64, stride, n int, s *sum) {
+	total := s.data.Rows()
+	if total <= chunkRows {
+		workers[0].rows(acc, stride, 0, total, s)
+		return
+	}
+	for lo := 0; lo < total; {
+		busy := workers[:min(len(workers), (total-lo+chunkRows-1)/chunkRows)]
+		if len(busy) == 1 {
+			busy[0].chunk(n, stride, lo, s)
 		} else {
-			a.round(workers, size, partStride, lo, *s)
+			together(busy, n, stride, lo, *s)
 		}
-		for w := 0; w < workers && lo+w*chunkRows < total; w++ {
-			part := a.parts[w]
+		for _, w := range busy {
+			lo += chunkRows
 			if stride == 0 {
-				addTo(acc, part[:n])
+				addTo(acc, w.part)
 				continue
 			}
 			for i := range n {
-				addTo(acc[i*stride:i*stride+i+1], part[i*n:i*n+i+1])
+				addTo(acc[i*stride:], w.part[i*n:i*n+i+1])
 			}
 		}
 	}
 }
 
-// round sums one chunk in each worker, from row lo. A method of its own, so that the serial sum
+// together sums one chunk in each worker, from row lo. A function of its own, so that the serial sum
 // allocates nothing.
-func (a *adder) round(workers, size, stride, lo int, s sum) {
+func together(workers []worker, n, stride, lo int, s sum) {
 	var wg sync.WaitGroup
-	for w := 0; w < workers && lo+w*chunkRows < s.data.Rows(); w++ {
-		b := a.block(w, stride, &s)
+	for k := range workers {
 		wg.Add(1)
 		go func() {
 			defer wg.Done()
-			s.chunk(a.parts[w][:size], stride, lo+w*chunkRows, b)
+			workers[k].chunk(n, stride, lo+k*chunkRows, &s)
 		}()
 	}
 	wg.Wait()
-}
-
-func (s *sum) chunk(part []float64, stride, lo int, b *block) {
-	clear(part)
-	s.rows(part, stride, lo, min(lo+chunkRows, s.data.Rows()), b)
-}
-
-// block returns worker w's block for a sum of matrices over dense rows, else nil.
-func (a *adder) block(w, stride int, s *sum) *block {
-	if stride == 0 || !blocky(s.data) {
-		return nil
-	}
-	if len(a.blocks) == 0 {
-		a.blocks = make([]block, max(a.workers, 1))
-	}
-	a.blocks[w].resize(s.data.Dim)
-	return &a.blocks[w]
-}
-
-func (a *adder) reserve(workers, size int) {
-	for len(a.parts) < workers {
-		a.parts = append(a.parts, nil)
-	}
-	for w := range workers {
-		if len(a.parts[w]) < size {
-			a.parts[w] = make([]float64, size)
-		}
-	}
 }
 
 func addTo(dst, src []float64) {
