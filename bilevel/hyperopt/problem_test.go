@@ -100,45 +100,43 @@ func TestNewRefuses(t *testing.T) {
 		f(d)
 		return d
 	}
+	one := edit(func(d *data.Data) { d.Label = []float64{1, 1, 1, 1, 1, 1} })
+	none := &data.Data{RowPtr: []int{0, 0, 0}, Label: []float64{-1, 1}}
 	for want, c := range map[string]struct {
 		train, val *data.Data
 		opt        Options
 	}{
-		"Options.Loss":              {good, good, Options{Loss: 3}},
-		"Options.Form":              {good, good, Options{Form: -1}},
-		"Options.Lo: 0":             {good, good, Options{Lo: 0, Hi: 1}},
-		"Options.Lo: NaN":           {good, good, Options{Lo: math.NaN(), Hi: 1}},
-		"Options.Lo: -800":          {good, good, Options{Form: Exp, Lo: -800, Hi: 1}},
-		"Options.Hi: 0":             {good, good, Options{Lo: 0.5}},
-		"Options.Hi: 800":           {good, good, Options{Form: Exp, Lo: 1, Hi: 800}},
-		"Options.Workers":           {good, good, Options{Workers: -1}},
-		"no validation rows":        {good, &data.Data{Dim: 3, RowPtr: []int{0}}, Options{}},
-		"features to train on":      {good, edit(func(d *data.Data) { d.Dim = 4 }), Options{}},
-		"all training rows (6) are": {edit(func(d *data.Data) { d.Label = []float64{1, 1, 1, 1, 1, 1} }), good, Options{}},
-		"all validation rows (6) are of one class": {
-			good, edit(func(d *data.Data) { d.Label = []float64{1, 1, 1, 1, 1, 1} }), Options{}},
-		"label 2":                    {good, edit(func(d *data.Data) { d.Label[3] = 2 }), Options{}},
-		"label is not finite":        {good, edit(func(d *data.Data) { d.Label[3] = math.NaN() }), Options{Loss: Squared}},
-		"classes":                    {edit(func(d *data.Data) { d.Classes = []string{"a", "b"} }), edit(func(d *data.Data) { d.Classes = []string{"b", "a"} }), Options{}},
-		"columns must ascend":        {good, edit(func(d *data.Data) { d.Col[len(d.Col)-1] = 3 }), Options{}},
-		"value is not finite":        {good, edit(func(d *data.Data) { d.Val[0] = math.Inf(1) }), Options{}},
-		"RowPtr does not ascend":     {good, edit(func(d *data.Data) { d.RowPtr[2] = len(d.Col) + 5 }), Options{}},
-		"Col and Val":                {good, edit(func(d *data.Data) { d.Val = d.Val[1:] }), Options{}},
-		"feature names":              {good, edit(func(d *data.Data) { d.Features = []string{"a"} }), Options{}},
-		"RowPtr must have one entry": {good, edit(func(d *data.Data) { d.RowPtr = d.RowPtr[1:] }), Options{}},
-		"Options.Penalty: unknown":   {good, good, Options{Penalty: 9}},
-		"Exp is for weights of":      {good, good, Options{Penalty: PerRow, Form: Exp}},
-		"Options.Ridge: -1":          {good, good, Options{Penalty: PerRow, Ridge: -1}},
-		"does not give a weight ≥ 0": {good, good, Options{Penalty: PerRow, Lo: -1, Hi: 1}},
+		"no training rows":                         {nil, good, Options{}},
+		"0 features":                               {none, none, Options{}},
+		"Options.Loss":                             {good, good, Options{Loss: 3}},
+		"Options.Form":                             {good, good, Options{Form: -1}},
+		"Options.Lo: 0":                            {good, good, Options{Lo: 0, Hi: 1}},
+		"Options.Lo: NaN":                          {good, good, Options{Lo: math.NaN(), Hi: 1}},
+		"Options.Lo: -800":                         {good, good, Options{Form: Exp, Lo: -800, Hi: 1}},
+		"Options.Hi: 0":                            {good, good, Options{Lo: 0.5}},
+		"Options.Hi: 800":                          {good, good, Options{Form: Exp, Lo: 1, Hi: 800}},
+		"Options.Workers":                          {good, good, Options{Workers: -1}},
+		"no validation rows":                       {good, &data.Data{Dim: 3, RowPtr: []int{0}}, Options{}},
+		"features to train on":                     {good, edit(func(d *data.Data) { d.Dim = 4 }), Options{}},
+		"all training rows (6) are":                {one, good, Options{}},
+		"all validation rows (6) are of one class": {good, one, Options{}},
+		"label 2":                                  {good, edit(func(d *data.Data) { d.Label[3] = 2 }), Options{}},
+		"label is not finite":                      {good, edit(func(d *data.Data) { d.Label[3] = math.NaN() }), Options{Loss: Squared}},
+		"classes":                                  {edit(func(d *data.Data) { d.Classes = []string{"a", "b"} }), edit(func(d *data.Data) { d.Classes = []string{"b", "a"} }), Options{}},
+		"columns must ascend":                      {good, edit(func(d *data.Data) { d.Col[len(d.Col)-1] = 3 }), Options{}},
+		"value is not finite":                      {good, edit(func(d *data.Data) { d.Val[0] = math.Inf(1) }), Options{}},
+		"RowPtr does not ascend":                   {good, edit(func(d *data.Data) { d.RowPtr[2] = len(d.Col) + 5 }), Options{}},
+		"Col and Val":                              {good, edit(func(d *data.Data) { d.Val = d.Val[1:] }), Options{}},
+		"feature names":                            {good, edit(func(d *data.Data) { d.Features = []string{"a"} }), Options{}},
+		"RowPtr must have one entry":               {good, edit(func(d *data.Data) { d.RowPtr = d.RowPtr[1:] }), Options{}},
+		"Options.Penalty: unknown":                 {good, good, Options{Penalty: 9}},
+		"Exp is for weights of":                    {good, good, Options{Penalty: PerRow, Form: Exp}},
+		"Options.Ridge: -1":                        {good, good, Options{Penalty: PerRow, Ridge: -1}},
+		"does not give a weight ≥ 0":               {good, good, Options{Penalty: PerRow, Lo: -1, Hi: 1}},
 	} {
 		_, err := New(c.train, c.val, c.opt)
 		assert.ErrorContains(t, err, want)
 	}
-	_, err := New(nil, good, Options{})
-	assert.ErrorContains(t, err, "no training rows")
-	none := &data.Data{RowPtr: []int{0, 0, 0}, Label: []float64{-1, 1}}
-	_, err = New(none, none, Options{})
-	assert.ErrorContains(t, err, "0 features")
 	p, err := New(good, good, Options{Workers: 3})
 	require.NoError(t, err)
 	gy, x := make([]float64, 3), []float64{1, 1, 1}
@@ -190,20 +188,6 @@ func TestMetrics(t *testing.T) {
 	assert.Panics(t, func() { Squared.Mean(d, y[:1]) })
 }
 
-func TestSeparableData(t *testing.T) {
-	d := &data.Data{Dim: 2, RowPtr: []int{0, 2, 4, 5, 6}, Col: []int32{0, 1, 0, 1, 0, 1},
-		Val: []float64{1e3, 1, -1e3, 2, 1e-3, -1e5}, Label: []float64{1, -1, 1, -1}}
-	p, err := New(d, d, Options{Lo: 1e-12, Hi: 1})
-	require.NoError(t, err)
-	y, gy := make([]float64, 2), make([]float64, 2)
-	for _, lambda := range []float64{1e-12, 1e-6, 1} {
-		x := []float64{lambda, lambda}
-		require.NoError(t, p.Solution(y, x))
-		require.NoError(t, p.GradG(gy, x, y, nil))
-		assert.LessOrEqual(t, mat.Norm(gy), 1e-12*p.truth.unit)
-	}
-}
-
 func TestNoSolution(t *testing.T) {
 	data := random(rand.New(rand.NewPCG(7, 9)), 10, 2, 0.6, false)
 	p, err := New(data, data, Options{})
@@ -247,7 +231,24 @@ func TestFreeIntercept(t *testing.T) {
 	assert.Error(t, err)
 }
 
-func TestSolutionOfNothing(t *testing.T) {
+// Where rows are separable and on far scales, and where y* is 0 and g_yy all rounding.
+func TestSolutionAtItsLimits(t *testing.T) {
+	d := &data.Data{Dim: 2, RowPtr: []int{0, 2, 4, 5, 6}, Col: []int32{0, 1, 0, 1, 0, 1},
+		Val: []float64{1e3, 1, -1e3, 2, 1e-3, -1e5}, Label: []float64{1, -1, 1, -1}}
+	solve := func(d *data.Data, o Options, lambda float64) (p *Problem, x, y []float64) {
+		p, err := New(d, d, o)
+		require.NoError(t, err)
+		x, y = make([]float64, p.dx), make([]float64, d.Dim)
+		p.Uniform(x, lambda)
+		require.NoError(t, p.Solution(y, x))
+		return p, x, y
+	}
+	for _, lambda := range []float64{1e-12, 1e-6, 1} {
+		p, x, y := solve(d, Options{Lo: 1e-12, Hi: 1}, lambda)
+		gy := make([]float64, 2)
+		require.NoError(t, p.GradG(gy, x, y, nil))
+		assert.LessOrEqual(t, mat.Norm(gy), 1e-12*p.truth.unit)
+	}
 	for seed := range uint64(20) {
 		rng := rand.New(rand.NewPCG(seed, 9))
 		n := 5 + rng.IntN(60)
@@ -256,11 +257,7 @@ func TestSolutionOfNothing(t *testing.T) {
 		for i := range d.Label {
 			d.Label[i] = float64(1 - 2*(i/n))
 		}
-		p, err := New(d, d, Options{Loss: Loss(seed % 2)})
-		require.NoError(t, err)
-		x, y := make([]float64, p.dx), make([]float64, d.Dim)
-		p.Uniform(x, 0.01)
-		require.NoError(t, p.Solution(y, x))
+		_, _, y := solve(d, Options{Loss: Loss(seed % 2)}, 0.01)
 		assert.Less(t, mat.Norm(y), 1e-12)
 	}
 }
