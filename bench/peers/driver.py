@@ -303,7 +303,7 @@ def build(folder, name, source, *arguments):
         return None
     path, program = pathlib.Path(folder, name + ".cc"), os.path.join(folder, name)
     path.write_text(COMMON.replace("SIZES", str(SIZES)[1:-1]) + source)
-    done = subprocess.run([compiler, "-O3", "-march=native", "-o", program, str(path), *arguments], capture_output=True, text=True)
+    done = subprocess.run([compiler, "-O3", "-march=native", "-o", program, path, *arguments], capture_output=True, text=True)
     if done.returncode:
         first = next((line for line in done.stderr.splitlines() if "error" in line or "cannot find" in line), "")
         print(f"driver: {name} is left out: {first}", file=sys.stderr)
@@ -319,8 +319,9 @@ def programs(folder, blasfeo=""):
         wide = flags.exists() and "avx512vl" in flags.read_text().split()
         for name in ["Haswell"] + ["SkylakeX"] * wide if platform.machine() == "x86_64" else [""]:
             env = {"OPENBLAS_NUM_THREADS": "1", **({"OPENBLAS_CORETYPE": name} if name else {})}
-            out = subprocess.run([program, "nothing"], env={**os.environ, **env}, check=True, capture_output=True, text=True).stdout
-            found.append((f"OpenBLAS, LAPACK ({out.strip().removeprefix('# core ')})", program, env)) # the core that it took
+            out = subprocess.check_output([program, "nothing"], env={**os.environ, **env}, text=True)
+            core = out.strip().removeprefix("# core ")  # the one that it took
+            found.append((f"OpenBLAS, LAPACK ({core})", program, env))
     if program := build(folder, "eigen", EIGEN, "-I/usr/include/eigen3"):
         found.append(("Eigen", program, {}))
     if blasfeo:

@@ -5,11 +5,8 @@ there. It prints how much faster than its peers each tier is, the small orders, 
     python3 kernels_table.py [-rounds 6] [-on "taskset -c 1"] [-blasfeo PREFIX]
 
 The programs take turns, and measure for a third of a millisecond at a time, ten times a turn. A
-figure is the least of all. So a machine shared with others is measured in the moments when it is
-free, and more rounds find more of them. A burst of a faster clock that comes to one program alone
-may move a ratio by some per cent. -on is put before each program, to keep it on one core.
-
-driver.py says which peers run, and how. The machine has the name that lscpu gives. Debian:
+figure is the least of all: a machine shared with others is measured when it is free. -on is put
+before each program, to keep it on one core. driver.py says which peers run, and how. Debian:
 python3-numpy python3-scipy python3-numba libopenblas-dev libeigen3-dev g++. Go 1.27 is fetched by go.
 """
 
@@ -117,7 +114,8 @@ def table(best, groups, sizes, tiers, head):
 def ratios(best):
     """How many times faster than each peer the slowest and the fastest tier are."""
     return "\n".join(rows("speed over that of the peer", SIZES, (
-        (f"{title}, {tier} / {peer}", lambda n: f"{best[peer, key, n] / best[tier, key, n]:.2f}" if (peer, key, n) in best else "")
+        (f"{title}, {tier} / {peer}",
+         lambda n: f"{best[peer, key, n] / best[tier, key, n]:.2f}" if (peer, key, n) in best else "")
         for key, title in GROUPS for tier in ("portable", "simd") for peer in peers(best, key))))
 
 
@@ -141,8 +139,8 @@ def main():
     tiers, title = [name for name, _, _ in TIERS], machine()
     go = run((), ("go", "version"), {}, ROOT).split()[2]
     compiler = run((), (os.environ.get("CXX", "c++"), "--version"), {}).split("\n")[0]
-    note = textwrap.fill(f"{datetime.date.today().isoformat()}, least of {options.rounds} rounds; portable and v3 by {go}, simd: {about}; "
-                         f"peers by {compiler}.", 100)
+    note = textwrap.fill(f"{datetime.date.today().isoformat()}, least of {options.rounds} rounds; portable and v3 by {go}, "
+                         f"simd: {about}; peers by {compiler}.", 100)
     begin, end = f"<!-- begin {title} -->", f"<!-- end {title} -->"
     text = f"{begin}\n### {title}\n\n{table(best, GROUPS, SIZES, tiers[:-1], 'µs, one core')}\n\n{note}\n{end}"
     page = PAGE.read_text()
