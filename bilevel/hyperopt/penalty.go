@@ -111,13 +111,9 @@ func (p *Problem) GradXG(gx, x, y []float64, phi []bilevel.Sample) error {
 		return err
 	}
 	if !p.perRow() {
-		reg := p.diagonal(x)
-		for at := 0; at < len(y); at += p.train.Dim {
-			for i := range gx {
-				gx[i] += 0.5 * p.slope(reg[i]) * y[at+i] * y[at+i]
-			}
-		}
-		return nil
+		err := p.CrossVecG(gx, x, y, y, phi)
+		kernel.Scale(gx, 0.5, gx)
+		return err
 	}
 	s := sum{loss: p.opt.Loss, data: p.train, y: y}
 	var firsts [mostClasses]float64
