@@ -4,9 +4,8 @@
 
 Twelve kinds of data, five seeds each: rare classes, wide, correlated, few rows, regressions. All have 2,000 test rows. Rivals: the constant,
 and what cross-validates its penalty: l2, l1, elastic net (and ARD, which scikit-learn has for regression alone), on standardised features.
-"Behind" is a mean loss on the test rows that is higher by more than two standard errors of the difference. Which rival is the best, the test
-rows tell, a knowledge that tune has not: what it is worth shows Bayes' rule, which knows how the sets with normal coefficients were made.
-CPU is that of the fit for the rivals, and of the whole process for tune. Debian: python3-sklearn.
+"Behind" is a mean loss on the test rows that is higher by more than two standard errors of the difference. What it is worth that the test
+rows tell the best rival, Bayes' rule shows, which knows how the sets with normal coefficients were made. Debian: python3-sklearn.
 """
 
 import argparse

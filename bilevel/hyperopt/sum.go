@@ -117,7 +117,6 @@ func (s *sum) factor(i int, col []int32, val []float64) float64 {
 // workers, and the error of a long sum stays near that of a short one.
 const chunkRows = 4096
 
-// worker sums rows; it has what that takes.
 type worker struct {
 	part  []float64
 	block block
@@ -174,8 +173,7 @@ func addAll(workers []worker, acc []float64, stride, n int, s *sum) {
 	}
 }
 
-// together sums one chunk in each worker, from row lo. A function of its own, so that the serial sum
-// allocates nothing.
+// together sums a chunk in each worker; a function of its own, as the serial sum allocates nothing.
 func together(workers []worker, n, stride, lo int, s sum) {
 	var wg sync.WaitGroup
 	for k := range workers {

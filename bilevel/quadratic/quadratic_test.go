@@ -196,7 +196,6 @@ func TestSpectraAreTheChosenOnes(t *testing.T) {
 	}
 }
 
-// MuG is the least eigenvalue of A: TestSpectraAreTheChosenOnes.
 func TestPromise(t *testing.T) {
 	for want, o := range map[float64]Options{
 		1:    {Seed: 1},
