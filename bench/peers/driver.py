@@ -316,11 +316,13 @@ def programs(folder, blasfeo=""):
     found = []
     if program := build(folder, "openblas", OPENBLAS, "-lopenblas"):
         flags = pathlib.Path("/proc/cpuinfo")
-        wide = flags.exists() and "avx512vl" in flags.read_text().split()
-        for name in ["Haswell"] + ["SkylakeX"] * wide if platform.machine() == "x86_64" else [""]:
+        flags = flags.read_text().split() if flags.exists() else []
+        for name in ["Haswell"] + ["SkylakeX"] * ("avx512vl" in flags) if platform.machine() == "x86_64" else [""]:
             env = {"OPENBLAS_NUM_THREADS": "1", **({"OPENBLAS_CORETYPE": name} if name else {})}
             out = subprocess.check_output([program, "nothing"], env={**os.environ, **env}, text=True)
             core = out.strip().removeprefix("# core ")  # the one that it took
+            if name and core != name and "avx2" in flags:
+                raise SystemExit(f"driver: OpenBLAS takes its kernels for {core}, not for {name}: no fair table comes of that")
             found.append((f"OpenBLAS, LAPACK ({core})", program, env))
     if program := build(folder, "eigen", EIGEN, "-I/usr/include/eigen3"):
         found.append(("Eigen", program, {}))
