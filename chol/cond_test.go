@@ -17,12 +17,7 @@ import (
 func TestCondOfIntegers(t *testing.T) {
 	var c chol.Cholesky
 	rng := mattest.Rand(1)
-	trits := func(x []float64) []float64 {
-		for i := range x {
-			x[i] = float64(rng.IntN(3) - 1)
-		}
-		return x
-	}
+	trits := func(n int) []float64 { return mattest.List(n, func(int) float64 { return float64(rng.IntN(3) - 1) }) }
 	for _, family := range []struct {
 		name  string
 		limit float64 // of κ₁ over the estimate
@@ -30,35 +25,28 @@ func TestCondOfIntegers(t *testing.T) {
 	}{
 		{"I + θwwᵀ", 1.01, func(a *mat.Sym) {
 			mat.AddIdentity(a, 1)
-			mat.RankOne(a, 1e5, trits(make([]float64, a.N)))
+			mat.RankOne(a, 1e5, trits(a.N))
 		}},
 		{"BBᵀ + δI", 4, func(a *mat.Sym) {
-			b := mat.NewDense(a.N, 1+rng.IntN(a.N))
-			trits(b.Data)
-			mat.RankK(a, 1, b)
+			k := 1 + rng.IntN(a.N)
+			mat.RankK(a, 1, mat.DenseOf(a.N, k, trits(a.N*k)))
 			mat.AddIdentity(a, math.Pow(10, -7*rng.Float64()))
 		}},
 		{"a random spectrum", 3, func(a *mat.Sym) {
-			span, lambda := 8*rng.Float64(), make([]float64, a.N)
-			for i := range lambda {
-				lambda[i] = math.Pow(10, -span*float64(i)/float64(a.N))
-			}
+			span := 8 * rng.Float64()
+			lambda := mattest.List(a.N, func(i int) float64 { return math.Pow(10, -span*float64(i)/float64(a.N)) })
 			mat.CopySym(a, mattest.Spectrum(lambda, rng.Uint64()))
 		}},
 		{"LLᵀ, a diagonal of ones", 8, func(a *mat.Sym) {
 			l := mat.NewDense(a.N, a.N)
 			for i := range a.N {
-				trits(l.Row(i)[:i])
-				l.Set(i, i, 1)
+				copy(l.Row(i), append(trits(i), 1))
 			}
 			mat.RankK(a, 1, l)
 		}},
 	} {
-		worst, count := 1.0, 4000
-		if testing.Short() {
-			count = 1000
-		}
-		for k := range count {
+		worst := 1.0
+		for k := range mattest.Count(1000, 4000, 4000) {
 			n := 3 + rng.IntN(8)
 			if k%100 == 0 {
 				n = 17 + rng.IntN(44)
@@ -67,7 +55,7 @@ func TestCondOfIntegers(t *testing.T) {
 			family.make(a)
 			require.NoError(t, c.Factor(a))
 			c.Inverse(inv)
-			want := norm1(a) * norm1(inv)
+			want := mattest.ExactSym(a).Norm1() * mattest.ExactSym(inv).Norm1()
 			if !(want < 1e10) {
 				continue // rounding
 			}
@@ -89,16 +77,4 @@ func TestCondOfIntegers(t *testing.T) {
 	require.NoError(t, c.Factor(a))
 	assert.InEpsilon(t, 600001, c.Cond(), 1e-9)
 	assert.InEpsilon(t, 600001, chol.CondEstimate(&c), 1e-9)
-}
-
-func norm1(s *mat.Sym) float64 {
-	m := 0.0
-	for i := range s.N {
-		sum := 0.0
-		for j := range s.N {
-			sum += math.Abs(s.At(i, j))
-		}
-		m = max(m, sum)
-	}
-	return m
 }

@@ -43,12 +43,9 @@ func TestAccuracy(t *testing.T) { mattest.EachKernel(t, testAccuracy) }
 
 func testAccuracy(t *testing.T) {
 	c := newAccuracy()
-	count, check := 1000, c.l.Check
-	switch {
-	case mattest.Long():
-		count = 50_000
-	case testing.Short():
-		count, check = 120, c.l.Within // which krylov does not reach
+	count, check := mattest.Count(120, 1000, 50_000), c.l.Check
+	if testing.Short() {
+		check = c.l.Within // which krylov does not reach
 	}
 	routes := map[eig.Route]int{}
 	for k := range count {
@@ -68,27 +65,14 @@ func testAccuracy(t *testing.T) {
 	check(t)
 }
 
-func FuzzSolvers(f *testing.F) {
-	fuzz(f, func(t *testing.T, c *accuracy, b mattest.Bytes) { c.decompositions(t, b.Sym()) })
-}
-
 func FuzzTruncate(f *testing.F) {
-	fuzz(f, func(t *testing.T, c *accuracy, b mattest.Bytes) {
-		a := b.Sym()
+	mattest.Fuzz(f, func(t *testing.T, b mattest.Bytes) {
+		c, a := newAccuracy(), b.Sym()
+		c.decompositions(t, a)
 		if c.truncate(t, a, b.Float()) {
 			x := b.Vec(a.N)
 			_ = c.tr.SolveVec(x, x)
 		}
-	})
-}
-
-func fuzz(f *testing.F, check func(t *testing.T, c *accuracy, b mattest.Bytes)) {
-	for _, s := range mattest.Seeds {
-		f.Add(s)
-	}
-	f.Fuzz(func(t *testing.T, data []byte) {
-		c := newAccuracy()
-		check(t, c, data)
 		c.l.Within(t)
 	})
 }
@@ -101,14 +85,24 @@ type accuracy struct {
 	tr, by  eig.Truncator
 	p       *mat.Sym
 	rep     eig.Report
-	lambda  []*big.Float // exact
-	v       *mattest.Exact
+	d, v    *mattest.Exact // A = Vᵀ·D·V
+	lambda  []*big.Float   // exact, ascending
 }
 
 func newAccuracy() *accuracy { return &accuracy{l: mattest.NewLedger(constants), solvers: solvers()} }
 
 func (c *accuracy) see(name string, err, unit float64) {
 	c.l.See(name, max(0, err-below), unit, c.where)
+}
+
+// exact finds the eigenpairs of a.
+func (c *accuracy) exact(a *mat.Sym, guess *mat.Dense) {
+	c.d, c.v = mattest.ExactEig(a, guess)
+	c.lambda = nil
+	for i := range a.N {
+		c.lambda = append(c.lambda, c.d.At(i, i))
+	}
+	slices.SortFunc(c.lambda, (*big.Float).Cmp)
 }
 
 // decompositions tries both solvers, and finds the exact eigenpairs; false: a is refused, or close
@@ -129,7 +123,7 @@ func (c *accuracy) decompositions(t *testing.T, a *mat.Sym) bool {
 			continue
 		}
 		if i == 0 {
-			c.lambda, c.v = mattest.ExactEig(a, e.VectorsT())
+			c.exact(a, e.VectorsT())
 		}
 		for i, v := range values {
 			c.see(e.bounds+"eigenvalues", distance(v, c.lambda[i]), unit*size)
@@ -169,11 +163,11 @@ func (c *accuracy) relative(a *mat.Sym) {
 			h.At(i, j).Quo(h.At(i, j), new(big.Float).SetFloat64(math.Sqrt(a.At(j, j))))
 		}
 	}
-	low, ok := h.Cholesky()
-	if !ok {
+	inverse, pivots := h.Solve(mattest.Identity(a.N))
+	if pivots == nil {
 		return
 	}
-	unit := float64(a.N) * mattest.Eps * h.Norm() * low.CholeskySolve(mattest.Identity(a.N)).Norm()
+	unit := float64(a.N) * mattest.Eps * h.Norm() * inverse.Norm()
 	if !(unit < 0.1) {
 		return
 	}
@@ -227,10 +221,10 @@ func (c *accuracy) truncate(t *testing.T, a *mat.Sym, mu float64) bool {
 		return false
 	}
 	if c.v == nil {
-		c.lambda, c.v = mattest.ExactEig(a, mattest.Orthogonal(a.N, 1))
+		c.exact(a, mattest.Orthogonal(a.N, 1))
 	}
 	unit := n * mattest.Eps * size
-	exact, change := exactProjection(a, mu, c.lambda, c.v)
+	exact, change := c.projection(a, mu)
 	least := new(big.Float).SetFloat64(mu)
 	if a.N > 0 && c.lambda[0].Cmp(least) < 0 {
 		least = c.lambda[0]
@@ -254,17 +248,15 @@ func (c *accuracy) truncate(t *testing.T, a *mat.Sym, mu float64) bool {
 	return true
 }
 
-// exactProjection returns P = A + Σ_{λ<mu} (mu − λ)·v·vᵀ and ‖P − A‖_F.
-func exactProjection(a *mat.Sym, mu float64, lambda []*big.Float, v *mattest.Exact) (p *mattest.Exact, change float64) {
-	p = mattest.ExactSym(a)
-	clipped := mattest.NewExact(1, a.N)
-	for i, l := range lambda {
-		if d := new(big.Float).Sub(new(big.Float).SetPrec(320).SetFloat64(mu), l); d.Sign() > 0 {
-			p.AddOuter(d, v, i)
-			clipped.At(0, i).Set(d)
+// projection returns P = A + Σ_{λ<mu} (mu − λ)·v·vᵀ and ‖P − A‖_F, exact.
+func (c *accuracy) projection(a *mat.Sym, mu float64) (p *mattest.Exact, change float64) {
+	clip, v := mattest.NewExact(a.N, a.N), c.v.Trans()
+	for i := range a.N {
+		if d, m := c.d.At(i, i), big.NewFloat(mu); d.Cmp(m) < 0 {
+			clip.At(i, i).Sub(d, m)
 		}
 	}
-	return p, clipped.Norm()
+	return mattest.ExactSym(a).Sub(v.MulTrans(clip).MulTrans(v)), clip.Norm()
 }
 
 // floor finds, up to a factor of 2, the r from which P − mu·I + (r·unit + below)·I is positive
@@ -276,7 +268,7 @@ func (c *accuracy) floor(mu, unit float64) {
 		for _, shift := range []float64{-mu, r * unit, below} {
 			e.AddDiag(func(int) float64 { return shift })
 		}
-		if _, ok := e.Cholesky(); ok {
+		if e.PosDef() {
 			break
 		}
 	}

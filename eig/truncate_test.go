@@ -55,10 +55,10 @@ func TestTruncateAllocatesNothingByARouteTakenBefore(t *testing.T) {
 		others := []*mat.Sym{mattest.Sym(n, 1), few(n, 1, 0.1), few(n, 3, 0.1), few(n, n/2, 0.1), few(n, n-1, 0.1),
 			repeated(n, 1), repeated(n, 2), tridiagonal(n, constant(0.1), constant(1)),
 			spiked(n, -3), spiked(n, -3, -2, -1), spiked(n, -1, -1, -1), spiked(n, 0.05, 0.06, 0.07),
-			plus(spiked(n, -9, 0.09), -0.899), spiked(n, mattest.Vec(n/16+1, 1)...), spiked(n, mattest.Vec(n/4, 1)...),
-			plus(spiked(n, -1e6, 0.0999), -0.899)}
+			mattest.Plus(spiked(n, -9, 0.09), -0.899), spiked(n, mattest.Vec(n/16+1, 1)...), spiked(n, mattest.Vec(n/4, 1)...),
+			mattest.Plus(spiked(n, -1e6, 0.0999), -0.899)}
 		for i, a := range others {
-			for _, first := range append([]*mat.Sym{plus(a, -10)}, others[max(0, i-1):min(i+2, len(others))]...) {
+			for _, first := range append([]*mat.Sym{mattest.Plus(a, -10)}, others[max(0, i-1):min(i+2, len(others))]...) {
 				var tr eig.Truncator
 				p, taken := truncate(t, &tr, first, 0.1)
 				require.NoError(t, tr.SolveVec(x, x))
@@ -105,12 +105,12 @@ func TestTruncatorAccept(t *testing.T) {
 		require.NoError(t, truncated.Solve(z, mat.DenseOf(n, 1, b)))
 		require.InDeltaSlice(t, y, z.Data, 1e-14)
 
-		p, rep := truncate(t, &truncated, plus(a, -float64(n)), 0.1)
-		q, same := truncate(t, &accepted, plus(a, -float64(n)), 0.1)
+		p, rep := truncate(t, &truncated, mattest.Plus(a, -float64(n)), 0.1)
+		q, same := truncate(t, &accepted, mattest.Plus(a, -float64(n)), 0.1)
 		require.Equal(t, p, q)
 		require.Equal(t, rep, same)
 
-		require.ErrorIs(t, accepted.Accept(plus(a, -float64(4*n)), 0.1), chol.ErrNotPosDef)
+		require.ErrorIs(t, accepted.Accept(mattest.Plus(a, -float64(4*n)), 0.1), chol.ErrNotPosDef)
 		require.Panics(t, func() { _ = accepted.SolveVec(x, b) })
 		require.False(t, truncated.PosDef(a, float64(3*n)))
 		require.Panics(t, func() { _ = truncated.SolveVec(x, b) }, "PosDef discards the projection")
@@ -185,13 +185,7 @@ func TestTruncateAtAnyScale(t *testing.T) {
 }
 
 func times2(s *mat.Sym, k int) *mat.Sym {
-	p := mat.NewSym(s.N)
-	for i := range s.N {
-		for j, v := range s.Row(i) {
-			p.Set(i, j, math.Ldexp(v, k))
-		}
-	}
-	return p
+	return mattest.SymOf(s.N, func(i, j int) float64 { return math.Ldexp(s.At(i, j), k) })
 }
 
 // flops counts a Truncate that clips k eigenvalues after so many Lanczos steps. With vectors, those
@@ -235,12 +229,10 @@ func TestTruncateHasNoCliff(t *testing.T) {
 
 // spike has the eigenvalues −1, −2, … −k, and others from 1 to 2, with the vectors q.
 func spike(q *mat.Dense, k int) *mat.Sym {
-	lambda := make([]float64, q.Rows)
-	for i := range lambda {
-		lambda[i] = 1 + float64(i)/float64(len(lambda))
+	return mattest.Compose(q, mattest.List(q.Rows, func(i int) float64 {
 		if i < k {
-			lambda[i] = -1 - float64(i)
+			return -1 - float64(i)
 		}
-	}
-	return mattest.Compose(q, lambda)
+		return 1 + float64(i)/float64(q.Rows)
+	}))
 }

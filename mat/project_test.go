@@ -13,16 +13,9 @@ import (
 )
 
 func FuzzProjectFrob(f *testing.F) {
-	for _, s := range append([][]byte{
-		{1, 1, 0, 3}, {1, 2, 0, 3, 0, 4, 0, 0, 2}, {2, 2, 6, 3, 6, 3, 6, 3, 6, 3, 0, 0, 1},
-		{1, 2, 6, 5, 6, 5, 1, 6, 5}, {1, 2, 6, 0, 0, 1, 0, 0, 1}, {2, 1, 6, 3, 6, 4, 0, 5, 1, 128},
-	}, mattest.Seeds...) {
-		f.Add(s)
-	}
-	f.Fuzz(func(t *testing.T, data []byte) {
-		b := mattest.Bytes(data)
-		requireProjectFrob(t, b.Dense(), math.Abs(b.Float()))
-	})
+	mattest.Fuzz(f, func(t *testing.T, b mattest.Bytes) { requireProjectFrob(t, b.Dense(), math.Abs(b.Float())) },
+		[]byte{1, 1, 0, 3}, []byte{1, 2, 0, 3, 0, 4, 0, 0, 2}, []byte{2, 2, 6, 3, 6, 3, 6, 3, 6, 3, 0, 0, 1},
+		[]byte{1, 2, 6, 5, 6, 5, 1, 6, 5}, []byte{1, 2, 6, 0, 0, 1, 0, 0, 1}, []byte{2, 1, 6, 3, 6, 4, 0, 5, 1, 128})
 }
 
 // Norms that overflow, factors that underflow, and what has no norm.
@@ -40,14 +33,7 @@ func TestProjectFrobAtTheEdges(t *testing.T) {
 func TestProjectFrobAccuracy(t *testing.T) { mattest.EachKernel(t, testProjectFrobAccuracy) }
 
 func testProjectFrobAccuracy(t *testing.T) {
-	count := 2000
-	switch {
-	case mattest.Long():
-		count = 60_000
-	case testing.Short():
-		count = 500
-	}
-	outside := 0
+	outside, count := 0, mattest.Count(500, 2000, 60_000)
 	for k := range count {
 		_, s := mattest.Draw(k)
 		a, rng := mattest.Full(s), mattest.Rand(uint64(k))
@@ -78,8 +64,8 @@ func requireProjectFrob(t *testing.T, a *mat.Dense, radius float64) (norm float6
 		requireSameBits(t, a, p)
 		return norm
 	}
-	exact, want := mattest.ExactDense(a), mattest.ExactDense(a)
-	size, entries := exact.NormExact(), float64(a.Rows*a.Cols)
+	want, entries := mattest.ExactDense(a), float64(a.Rows*a.Cols)
+	size := want.NormExact()
 	rel, slack := 4*entries*mattest.Eps, entries*below
 	if f := mattest.Float(size); mattest.Finite(f) {
 		require.InDelta(t, f, norm, rel*f+slack)
@@ -91,10 +77,9 @@ func requireProjectFrob(t *testing.T, a *mat.Dense, radius float64) (norm float6
 	}
 	if r := new(big.Float).SetPrec(320).SetFloat64(radius); size.Cmp(r) > 0 {
 		r.Quo(r, size)
-		for i := range a.Rows {
-			for j := range a.Cols {
-				want.At(i, j).Mul(exact.At(i, j), r)
-			}
+		for k := range a.Rows * a.Cols {
+			v := want.At(k/a.Cols, k%a.Cols)
+			v.Mul(v, r)
 		}
 	}
 	goal := want.Norm()

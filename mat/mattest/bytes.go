@@ -2,18 +2,26 @@ package mattest
 
 import (
 	"math"
+	"testing"
 
 	"stable/mat"
 )
 
-// Seeds are inputs of Bytes for a fuzzer to begin with: matrices of all small orders, NaN, Inf and
-// huge and tiny entries.
-var Seeds = [][]byte{
+// seeds hold matrices of all small orders, NaN, Inf and huge and tiny entries.
+var seeds = [][]byte{
 	{}, {1, 0, 4}, {2, 0, 4, 0, 2, 0, 3, 1}, {3, 0, 4, 0, 2, 0, 5, 0, 1, 0, 1, 0, 9}, {2, 6, 0, 0, 1, 0, 1},
 	{2, 0, 1, 6, 1, 0, 1}, {1, 6, 5}, {2, 6, 6, 6, 6, 6, 6}, {2, 6, 3, 0, 0, 6, 3},
 	{3, 0, 1, 0, 1, 6, 9, 0, 1, 0, 1, 0, 1},
 	{4, 5, 4, 100, 0, 0, 5, 4, 156, 0, 0, 0, 0, 0, 4, 0, 0, 0, 0, 0, 0, 0, 4},
 	{5, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 0, 1},
+}
+
+// Fuzz has f check inputs, these and seeds first.
+func Fuzz(f *testing.F, check func(t *testing.T, b Bytes), first ...[]byte) {
+	for _, s := range append(first, seeds...) {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, data []byte) { check(t, data) })
 }
 
 // Bytes turns fuzz input into numbers and small matrices, NaN, Inf, subnormal and huge ones
@@ -58,11 +66,11 @@ func (b *Bytes) Float() float64 {
 }
 
 // Vec returns n numbers.
-func (b *Bytes) Vec(n int) []float64 { return list(n, func(int) float64 { return b.Float() }) }
+func (b *Bytes) Vec(n int) []float64 { return List(n, func(int) float64 { return b.Float() }) }
 
 // Sym returns a matrix of order 0 to 8, padded by Pad.
 func (b *Bytes) Sym() *mat.Sym {
-	s := entries(b.Int(9), func(int, int) float64 { return b.Float() })
+	s := SymOf(b.Int(9), func(int, int) float64 { return b.Float() })
 	return PadSym(s, b.Int(3))
 }
 

@@ -3,7 +3,6 @@ package mattest
 import (
 	"math"
 	"math/big"
-	"slices"
 
 	"stable/mat"
 )
@@ -18,13 +17,7 @@ type Exact struct {
 }
 
 // NewExact returns a zero matrix.
-func NewExact(rows, cols int) *Exact {
-	e := &Exact{Rows: rows, Cols: cols, a: make([]big.Float, rows*cols)}
-	for i := range e.a {
-		e.a[i].SetPrec(bits)
-	}
-	return e
-}
+func NewExact(rows, cols int) *Exact { return exactOf(rows, cols, func(int, int) float64 { return 0 }) }
 
 // ExactDense returns a, without rounding.
 func ExactDense(a *mat.Dense) *Exact { return exactOf(a.Rows, a.Cols, a.At) }
@@ -33,9 +26,9 @@ func ExactDense(a *mat.Dense) *Exact { return exactOf(a.Rows, a.Cols, a.At) }
 func ExactSym(a *mat.Sym) *Exact { return exactOf(a.N, a.N, a.At) }
 
 func exactOf(rows, cols int, at func(i, j int) float64) *Exact {
-	e := NewExact(rows, cols)
+	e := &Exact{Rows: rows, Cols: cols, a: make([]big.Float, rows*cols)}
 	for k := range e.a {
-		e.a[k].SetFloat64(at(k/cols, k%cols))
+		e.a[k].SetPrec(bits).SetFloat64(at(k/cols, k%cols))
 	}
 	return e
 }
@@ -97,7 +90,12 @@ func (e *Exact) Norm1() (most float64) {
 func (e *Exact) MulTrans(b *Exact) *Exact {
 	c, t := NewExact(e.Rows, b.Rows), new(big.Float)
 	for k := range c.a {
-		dot(&c.a[k], t, e.row(k/c.Cols), b.row(k%c.Cols))
+		x, y := e.a[k/c.Cols*e.Cols:][:e.Cols], b.a[k%c.Cols*b.Cols:]
+		for i := range x {
+			if x[i].Sign() != 0 && y[i].Sign() != 0 {
+				c.a[k].Add(&c.a[k], t.Mul(&x[i], &y[i]))
+			}
+		}
 	}
 	return c
 }
@@ -111,178 +109,94 @@ func (e *Exact) Trans() *Exact {
 	return t
 }
 
-func (e *Exact) row(i int) []big.Float { return e.a[i*e.Cols : (i+1)*e.Cols] }
-
-func dot(sum, t *big.Float, x, y []big.Float) {
-	for k := range x {
-		if x[k].Sign() != 0 && y[k].Sign() != 0 {
-			sum.Add(sum, t.Mul(&x[k], &y[k]))
-		}
-	}
+// PosDef reports whether the symmetric e is positive definite.
+func (e *Exact) PosDef() bool {
+	_, pivots := e.Solve(NewExact(e.Rows, 0))
+	return pivots != nil
 }
 
-// Cholesky returns the factor L, and whether e, read in its lower triangle, is positive definite.
-func (e *Exact) Cholesky() (l *Exact, ok bool) {
-	l = NewExact(e.Rows, e.Rows)
-	t, sum := new(big.Float), new(big.Float)
-	for i := range l.Rows {
-		for j := range i + 1 {
-			sum.SetPrec(0).SetPrec(bits)
-			dot(sum, t, l.row(i)[:j], l.row(j)[:j])
-			v := l.At(i, j)
-			v.Sub(e.At(i, j), sum)
-			switch {
-			case i > j:
-				v.Quo(v, l.At(j, j))
-			case v.Sign() <= 0:
-				return nil, false
-			default:
-				v.Sqrt(v)
+// Solve returns e⁻¹·b and the pivots of a positive definite e, rounded, by elimination; nil for
+// another.
+func (e *Exact) Solve(b *Exact) (x *Exact, pivots []float64) {
+	n, m := e.Rows, b.Cols
+	w, f, t := NewExact(n, n+m), new(big.Float), new(big.Float)
+	for k := range w.a {
+		if i, j := k/w.Cols, k%w.Cols; j < n {
+			w.a[k].Set(e.At(i, j))
+		} else {
+			w.a[k].Set(b.At(i, j-n))
+		}
+	}
+	for k := range n {
+		pivot := w.At(k, k)
+		if pivot.Sign() <= 0 {
+			return nil, nil
+		}
+		for i := range n {
+			if i == k || w.At(i, k).Sign() == 0 {
+				continue
+			}
+			f.Quo(w.At(i, k), pivot)
+			for j := k + 1; j < w.Cols; j++ {
+				w.At(i, j).Sub(w.At(i, j), t.Mul(f, w.At(k, j)))
 			}
 		}
 	}
-	return l, true
-}
-
-// LogDet returns log det(e·eᵀ) for a lower triangular e, and the size of its terms, 2·Σ |log e_ii|.
-func (e *Exact) LogDet() (det, size float64) {
-	m := new(big.Float)
-	for i := range e.Rows {
-		exp := e.At(i, i).MantExp(m)
-		v := math.Log(Float(m)) + float64(exp)*math.Ln2
-		det += 2 * v
-		size += 2 * math.Abs(v)
+	x = NewExact(n, m)
+	for k := range x.a {
+		i := k / m
+		x.a[k].Quo(w.At(i, n+k%m), w.At(i, i))
 	}
-	return det, size
-}
-
-// CholeskySolve returns (e·eᵀ)⁻¹·b for the lower triangular factor e.
-func (e *Exact) CholeskySolve(b *Exact) *Exact {
-	x, lt := b.Trans(), e.Trans()
-	t, sum := new(big.Float), new(big.Float)
-	less := func(v *big.Float, row, known []big.Float, d *big.Float) { // v = (v − row·known)/d
-		sum.SetPrec(0).SetPrec(bits)
-		dot(sum, t, row, known)
-		v.Quo(v.Sub(v, sum), d)
-	}
-	for r := range x.Rows {
-		v := x.row(r)
-		for i := range v { // L·y = b
-			less(&v[i], e.row(i)[:i], v[:i], e.At(i, i))
-		}
-		for i := len(v) - 1; i >= 0; i-- { // Lᵀ·x = y
-			less(&v[i], lt.row(i)[i+1:], v[i+1:], e.At(i, i))
-		}
-	}
-	return x.Trans()
+	return x, List(n, func(i int) float64 { return Float(w.At(i, i)) })
 }
 
 // Identity returns the identity of order n.
 func Identity(n int) *Exact { return NewExact(n, n).AddDiag(func(int) float64 { return 1 }) }
 
-// ExactEig returns a's eigenvalues, ascending, and its eigenvectors in the rows of v, by Jacobi
-// rotations from the orthonormalised rows of guess, of order n.
-func ExactEig(a *mat.Sym, guess *mat.Dense) (lambda []*big.Float, v *Exact) {
-	n := a.N
+// ExactEig returns A = Vᵀ·D·V, D diagonal up to 2⁻²⁰⁰ and in no order, by Jacobi rotations from
+// guess, orthonormal up to rounding.
+func ExactEig(a *mat.Sym, guess *mat.Dense) (d, v *Exact) {
 	v = ExactDense(guess)
-	if !v.orthonormalise() {
-		v = Identity(n)
+	half := NewExact(a.N, a.N).AddDiag(func(int) float64 { return -0.5 })
+	for range 3 { // V = −(V·Vᵀ − 3I)·V/2 of Newton and Schulz squares the rounding
+		v = half.MulTrans(v.MulTrans(v).AddDiag(func(int) float64 { return -3 })).MulTrans(v.Trans())
 	}
-	b := v.MulTrans(ExactSym(a)).MulTrans(v)
-	top := math.MinInt
-	for i := range b.a {
-		if b.a[i].Sign() != 0 {
-			top = max(top, b.a[i].MantExp(nil))
-		}
-	}
-	for turned := true; turned; {
-		turned = false
-		for p := range n {
-			for q := p + 1; q < n; q++ {
-				if w := b.At(p, q); w.Sign() != 0 && w.MantExp(nil) > top-200 {
-					rotate(b, v, p, q)
-					turned = true
+	d = v.MulTrans(ExactSym(a)).MulTrans(v)
+	least := d.NormExact().MantExp(nil) - 200
+	for again := true; again; {
+		again = false
+		for p := range a.N {
+			for q := p + 1; q < a.N; q++ {
+				if w := d.At(p, q); w.Sign() != 0 && w.MantExp(nil) > least {
+					rotate(d, v, p, q)
+					again = true
 				}
 			}
 		}
 	}
-	order := make([]int, n)
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortStableFunc(order, func(p, q int) int { return b.At(p, p).Cmp(b.At(q, q)) })
-	sorted := NewExact(n, n)
-	for i, p := range order {
-		lambda = append(lambda, b.At(p, p))
-		copy(sorted.row(i), v.row(p))
-	}
-	return lambda, sorted
+	return d, v
 }
 
-// rotate about annihilates b_pq: the angle is rounded to float64, the rotation is not.
-func rotate(b, v *Exact, p, q int) {
-	num := func() *big.Float { return new(big.Float).SetPrec(bits) }
-	theta := num().Sub(b.At(q, q), b.At(p, p))
-	theta.Quo(theta, b.At(p, q))
-	half := Float(theta) / 2
-	tangent := math.Copysign(1/(math.Abs(half)+math.Hypot(half, 1)), half)
-	if math.Abs(half) > 1e150 {
-		tangent = 0.5 / half
-	}
-	t := num().SetFloat64(tangent)
-	c := num().Mul(t, t)
-	c.Sqrt(c.Add(c, num().SetInt64(1)))
-	c.Quo(num().SetInt64(1), c)
-	s := num().Mul(t, c)
-	x, y := num(), num()
+// rotate about annihilates d_pq: the angle is rounded to float64, the rotation is not.
+func rotate(d, v *Exact, p, q int) {
+	num := func(x float64) *big.Float { return new(big.Float).SetPrec(bits).SetFloat64(x) }
+	theta := num(0).Sub(d.At(q, q), d.At(p, p))
+	half := Float(theta.Quo(theta, d.At(p, q))) / 2
+	t, c, s, x, y := num(1/(half+math.Copysign(math.Hypot(half, 1), half))), num(1), num(0), num(0), num(0)
+	c.Sqrt(c.Add(c, s.Mul(t, t)))
+	c.Quo(num(1), c)
+	s.Mul(t, c)
 	turn := func(g, h *big.Float) { // (g, h) = (c·g − s·h, s·g + c·h)
 		x.Mul(s, g)
 		y.Mul(s, h)
 		g.Sub(g.Mul(g, c), y)
 		h.Add(h.Mul(h, c), x)
 	}
-	for k := range b.Rows {
-		turn(b.At(p, k), b.At(q, k))
+	for k := range d.Rows {
+		turn(d.At(p, k), d.At(q, k))
 		turn(v.At(p, k), v.At(q, k))
 	}
-	for k := range b.Rows {
-		turn(b.At(k, p), b.At(k, q))
-	}
-}
-
-func (e *Exact) orthonormalise() bool {
-	t, s := new(big.Float), new(big.Float)
-	for i := range e.Rows {
-		x := e.row(i)
-		for j := range i + 1 {
-			s.SetPrec(0).SetPrec(bits)
-			y := e.row(j)
-			dot(s, t, x, y)
-			if j == i {
-				if s.Cmp(big.NewFloat(0.5)) < 0 {
-					return false
-				}
-				s.Sqrt(s)
-			}
-			for k := range x {
-				if j == i {
-					x[k].Quo(&x[k], s)
-				} else {
-					x[k].Sub(&x[k], t.Mul(s, &y[k]))
-				}
-			}
-		}
-	}
-	return true
-}
-
-// AddOuter adds f·xᵀ·x, x = row i of v.
-func (e *Exact) AddOuter(f *big.Float, v *Exact, i int) {
-	x, t, u := v.row(i), new(big.Float), new(big.Float)
-	for r := range x {
-		t.Mul(f, &x[r])
-		for c := range x {
-			e.At(r, c).Add(e.At(r, c), u.Mul(t, &x[c]))
-		}
+	for k := range d.Rows {
+		turn(d.At(k, p), d.At(k, q))
 	}
 }

@@ -4,12 +4,24 @@ import (
 	"math"
 	"math/rand/v2"
 	"os"
+	"testing"
 
 	"stable/mat"
 )
 
 // Long reports whether STABLE_LONG=1 asks for long tests of accuracy.
 func Long() bool { return os.Getenv("STABLE_LONG") != "" }
+
+// Count returns long if Long asks for it, else short or usual, as -short says.
+func Count(short, usual, long int) int {
+	switch {
+	case Long():
+		return long
+	case testing.Short():
+		return short
+	}
+	return usual
+}
 
 // families make matrices of order n, most from Higham, Accuracy and Stability, chapter 28.
 var families = []struct {
@@ -18,11 +30,11 @@ var families = []struct {
 }{
 	{"hilbert", func(n int, rng *rand.Rand) *mat.Sym {
 		shift := float64(rng.IntN(3))
-		return entries(n, func(i, j int) float64 { return 1 / (float64(i+j+1) + shift) })
+		return SymOf(n, func(i, j int) float64 { return 1 / (float64(i+j+1) + shift) })
 	}},
 	{"wilkinson", func(n int, rng *rand.Rand) *mat.Sym {
 		off := math.Pow(10, -float64(rng.IntN(9)))
-		return entries(n, func(i, j int) float64 {
+		return SymOf(n, func(i, j int) float64 {
 			if i == j {
 				return math.Abs(float64(i) - float64(n-1)/2)
 			}
@@ -32,30 +44,30 @@ var families = []struct {
 	{"kahan", kahan},
 	{"graded", func(n int, rng *rand.Rand) *mat.Sym {
 		s, span := Spectrum(between(n, rng, 1, 10), rng.Uint64()), 24*rng.Float64()
-		d := list(n, func(int) float64 { return math.Pow(10, -span*rng.Float64()) })
-		return entries(n, func(i, j int) float64 { return s.At(i, j) * d[i] * d[j] })
+		d := List(n, func(int) float64 { return math.Pow(10, -span*rng.Float64()) })
+		return SymOf(n, func(i, j int) float64 { return s.At(i, j) * d[i] * d[j] })
 	}},
 	{"graded/indefinite", func(n int, rng *rand.Rand) *mat.Sym {
 		s, d := Sym(n, rng.Uint64()), math.Pow(10, -4*rng.Float64())
-		return entries(n, func(i, j int) float64 { return s.At(i, j) * math.Pow(d, float64(i+j)/2) })
+		return SymOf(n, func(i, j int) float64 { return s.At(i, j) * math.Pow(d, float64(i+j)/2) })
 	}},
 	{"clustered", func(n int, rng *rand.Rand) *mat.Sym {
 		width := math.Pow(10, -16*rng.Float64())
-		l := list(n, func(int) float64 { return float64(1+rng.IntN(2)) + width*rng.NormFloat64() })
+		l := List(n, func(int) float64 { return float64(1+rng.IntN(2)) + width*rng.NormFloat64() })
 		return Spectrum(l, rng.Uint64())
 	}},
 	{"near multiple", func(n int, rng *rand.Rand) *mat.Sym { // the eigenvectors turn with the last bits
-		l := list(n, func(int) float64 { return float64(rng.IntN(3)-1) * (1 + Eps*float64(rng.IntN(8))) })
+		l := List(n, func(int) float64 { return float64(rng.IntN(3)-1) * (1 + Eps*float64(rng.IntN(8))) })
 		return Spectrum(l, rng.Uint64())
 	}},
 	{"toeplitz", func(n int, rng *rand.Rand) *mat.Sym {
-		t := list(n, func(int) float64 { return rng.NormFloat64() })
+		t := List(n, func(int) float64 { return rng.NormFloat64() })
 		t[0] = math.Abs(t[0]) * math.Sqrt(float64(n))
-		return entries(n, func(i, j int) float64 { return t[i-j] })
+		return SymOf(n, func(i, j int) float64 { return t[i-j] })
 	}},
 	{"kac murdock szego", func(n int, rng *rand.Rand) *mat.Sym {
 		rho := 1 - math.Pow(10, -12*rng.Float64())
-		return entries(n, func(i, j int) float64 { return math.Pow(rho, float64(i-j)) })
+		return SymOf(n, func(i, j int) float64 { return math.Pow(rho, float64(i-j)) })
 	}},
 	{"near singular", func(n int, rng *rand.Rand) *mat.Sym {
 		l := between(n, rng, 1, 2)
@@ -65,7 +77,7 @@ var families = []struct {
 	{"rank deficient", func(n int, rng *rand.Rand) *mat.Sym {
 		k := rng.IntN(n + 1)
 		b := Dense(n, k, rng.Uint64())
-		return entries(n, func(i, j int) (v float64) {
+		return SymOf(n, func(i, j int) (v float64) {
 			for p := range k {
 				v += b.At(i, p) * b.At(j, p)
 			}
@@ -74,23 +86,23 @@ var families = []struct {
 	}},
 	{"geometric", func(n int, rng *rand.Rand) *mat.Sym {
 		span := 16 * rng.Float64()
-		l := list(n, func(i int) float64 { return math.Pow(10, -span*float64(i)/float64(n)) })
+		l := List(n, func(i int) float64 { return math.Pow(10, -span*float64(i)/float64(n)) })
 		return Spectrum(l, rng.Uint64())
 	}},
 	{"normal spectrum", func(n int, rng *rand.Rand) *mat.Sym {
-		l := list(n, func(int) float64 { return rng.NormFloat64() })
+		l := List(n, func(int) float64 { return rng.NormFloat64() })
 		return Spectrum(l, rng.Uint64())
 	}},
 	{"uniform", func(n int, rng *rand.Rand) *mat.Sym { return Sym(n, rng.Uint64()) }},
 	{"dominant", func(n int, rng *rand.Rand) *mat.Sym { return SPD(n, rng.Uint64()) }},
 	{"small integers", func(n int, rng *rand.Rand) *mat.Sym {
-		return entries(n, func(i, j int) float64 { return float64(rng.IntN(5) - 2 + 4*(1-min(i-j, 1))) })
+		return SymOf(n, func(i, j int) float64 { return float64(rng.IntN(5) - 2 + 4*(1-min(i-j, 1))) })
 	}},
 	{"min", func(n int, _ *rand.Rand) *mat.Sym {
-		return entries(n, func(i, j int) float64 { return float64(min(i, j) + 1) })
+		return SymOf(n, func(i, j int) float64 { return float64(min(i, j) + 1) })
 	}},
 	{"sparse", func(n int, rng *rand.Rand) *mat.Sym {
-		return entries(n, func(i, j int) float64 {
+		return SymOf(n, func(i, j int) float64 {
 			if i != j && rng.IntN(3) > 0 {
 				return 0
 			}
@@ -98,7 +110,7 @@ var families = []struct {
 		})
 	}},
 	{"arrow", func(n int, rng *rand.Rand) *mat.Sym {
-		return entries(n, func(i, j int) float64 {
+		return SymOf(n, func(i, j int) float64 {
 			if i == j || i == n-1 {
 				return rng.Float64()
 			}
@@ -117,7 +129,7 @@ func kahan(n int, rng *rand.Rand) *mat.Sym {
 		}
 		return -c * math.Pow(s, float64(i))
 	}
-	return entries(n, func(i, j int) (v float64) {
+	return SymOf(n, func(i, j int) (v float64) {
 		for p := range j + 1 {
 			v += k(p, i) * k(p, j)
 		}
@@ -126,7 +138,7 @@ func kahan(n int, rng *rand.Rand) *mat.Sym {
 }
 
 func between(n int, rng *rand.Rand, low, high float64) []float64 {
-	return list(n, func(int) float64 { return low + (high-low)*rng.Float64() })
+	return List(n, func(int) float64 { return low + (high-low)*rng.Float64() })
 }
 
 // hard is what every factorisation must survive, and families seldom make.
@@ -135,7 +147,7 @@ var hard = []*mat.Sym{
 	mat.NewSym(5), diag(1, 1, 1, 1, 1, 1, 1), diag(0, 0, 0, -2, 0, 0), with(mat.NewSym(6), 4, 1, 2),
 	Spectrum([]float64{-3, -3, -3, 1, 1, 1, 1, 2, 2}, 5),
 	Spectrum([]float64{1, 1, 1, 1, 2, 2, 2, 5, 5, 5}, 5),
-	Spectrum(list(16, func(i int) float64 { return 1 + 1e-12*float64(i) + float64(i/8) }), 5),
+	Spectrum(List(16, func(i int) float64 { return 1 + 1e-12*float64(i) + float64(i/8) }), 5),
 	Spectrum(append(make([]float64, 11), 4), 5),
 	Spectrum(append(make([]float64, 11), -4), 5),
 	Spectrum([]float64{1e-14, 1e-7, 1, 1, 1, 1}, 5),
@@ -156,7 +168,7 @@ func with(s *mat.Sym, i, j int, v float64) *mat.Sym {
 // graded is D·C·D, C = SPD(n)/n, D = diag(10^(e·i/2)): its eigenvalues span 10^(e·(n−1)).
 func graded(n int, e float64) *mat.Sym {
 	s := SPD(n, 3)
-	return entries(n, func(i, j int) float64 { return s.At(i, j) / float64(n) * math.Pow(10, e/2*float64(i+j)) })
+	return SymOf(n, func(i, j int) float64 { return s.At(i, j) / float64(n) * math.Pow(10, e/2*float64(i+j)) })
 }
 
 // NotFinite returns matrices with an entry that is NaN or infinite: the first, the last, or one
@@ -197,5 +209,5 @@ func Draw(k int) (name string, a *mat.Sym) {
 }
 
 func scaled(s *mat.Sym, e float64) *mat.Sym {
-	return entries(s.N, func(i, j int) float64 { return s.At(i, j) * e })
+	return SymOf(s.N, func(i, j int) float64 { return s.At(i, j) * e })
 }

@@ -22,36 +22,37 @@ func EachKernel(t *testing.T, f func(t *testing.T)) {
 // Ledger holds the largest error over unit seen for each name, against its documented constant.
 type Ledger struct {
 	bounds map[string]float64
-	seen   map[string]float64
-	where  map[string]string
-	counts map[string]int
+	worst  map[string]worst
+}
+
+type worst struct {
+	ratio float64
+	where string
+	count int
 }
 
 // NewLedger returns a ledger for these ratios and their constants.
-func NewLedger(bounds map[string]float64) *Ledger {
-	return &Ledger{bounds: bounds, seen: map[string]float64{}, where: map[string]string{}, counts: map[string]int{}}
-}
+func NewLedger(bounds map[string]float64) *Ledger { return &Ledger{bounds, map[string]worst{}} }
 
 // See notes err/unit, 0 where both are 0, infinite for NaN; where names the input.
 func (l *Ledger) See(name string, err, unit float64, where string) {
-	r := err / unit
-	switch {
-	case err == 0:
-		r = 0
-	case math.IsNaN(r):
-		r = math.Inf(1)
+	ratio, w := err/unit, l.worst[name]
+	if err == 0 {
+		ratio = 0
+	} else if math.IsNaN(ratio) {
+		ratio = math.Inf(1)
 	}
-	l.counts[name]++
-	if old, ok := l.seen[name]; !ok || r > old {
-		l.seen[name], l.where[name] = r, where
+	if w.count++; w.count == 1 || ratio > w.ratio {
+		w.ratio, w.where = ratio, where
 	}
+	l.worst[name] = w
 }
 
 // Within reports ratios beyond their constant, or without one.
 func (l *Ledger) Within(t testing.TB) {
 	t.Helper()
-	for name, r := range l.seen {
-		if bound, ok := l.bounds[name]; !ok || !(r <= bound) {
+	for name, w := range l.worst {
+		if bound, ok := l.bounds[name]; !ok || !(w.ratio <= bound) {
 			t.Error(l.line(name))
 		}
 	}
@@ -62,7 +63,7 @@ func (l *Ledger) Check(t testing.TB) {
 	t.Helper()
 	l.Within(t)
 	for _, name := range slices.Sorted(maps.Keys(l.bounds)) {
-		if l.counts[name] == 0 {
+		if l.worst[name].count == 0 {
 			t.Errorf("%s: never seen", name)
 		}
 		t.Log(l.line(name))
@@ -70,6 +71,6 @@ func (l *Ledger) Check(t testing.TB) {
 }
 
 func (l *Ledger) line(name string) string {
-	return fmt.Sprintf("%-28s at most %7.4g, constant %5.4g, %6d times; %s",
-		name, l.seen[name], l.bounds[name], l.counts[name], l.where[name])
+	w := l.worst[name]
+	return fmt.Sprintf("%-28s at most %7.4g, constant %5.4g, %6d times; %s", name, w.ratio, l.bounds[name], w.count, w.where)
 }

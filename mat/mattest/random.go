@@ -12,7 +12,7 @@ func Rand(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(1, seed)) }
 // Vec returns a vector with entries uniform on (−0.5, 0.5).
 func Vec(n int, seed uint64) []float64 {
 	rng := Rand(seed)
-	return list(n, func(int) float64 { return rng.Float64() - 0.5 })
+	return List(n, func(int) float64 { return rng.Float64() - 0.5 })
 }
 
 // Dense returns entries uniform on (−0.5, 0.5). Dense(n, n, uint64(n)) is the benchmarks' input.
@@ -23,19 +23,15 @@ func Dense(rows, cols int, seed uint64) *mat.Dense {
 // Sym returns (A + Aᵀ)/2, A = Dense(n, n, seed): about half its eigenvalues are negative.
 func Sym(n int, seed uint64) *mat.Sym {
 	a := Dense(n, n, seed)
-	return entries(n, func(i, j int) float64 { return (a.At(i, j) + a.At(j, i)) / 2 })
+	return SymOf(n, func(i, j int) float64 { return (a.At(i, j) + a.At(j, i)) / 2 })
 }
 
 // SPD returns Sym(n, seed) + n·I, with a condition number near 1.
-func SPD(n int, seed uint64) *mat.Sym {
-	s := Sym(n, seed)
-	mat.AddIdentity(s, float64(n))
-	return s
-}
+func SPD(n int, seed uint64) *mat.Sym { return Plus(Sym(n, seed), float64(n)) }
 
 // Orthogonal returns a product of n random Householder reflections.
 func Orthogonal(n int, seed uint64) *mat.Dense {
-	q := Full(diag(list(n, func(int) float64 { return 1 })...))
+	q := Full(diag(List(n, func(int) float64 { return 1 })...))
 	rng := Rand(seed)
 	v, s := make([]float64, n), make([]float64, n)
 	for range n {
@@ -71,7 +67,7 @@ func Spectrum(lambda []float64, seed uint64) *mat.Sym {
 
 // Compose returns Q·diag(lambda)·Qᵀ, rounded.
 func Compose(q *mat.Dense, lambda []float64) *mat.Sym {
-	return entries(len(lambda), func(i, j int) (v float64) {
+	return SymOf(len(lambda), func(i, j int) (v float64) {
 		qi, qj := q.Row(i), q.Row(j)
 		for k, l := range lambda {
 			v += qi[k] * l * qj[k]
@@ -80,7 +76,15 @@ func Compose(q *mat.Dense, lambda []float64) *mat.Sym {
 	})
 }
 
-func entries(n int, f func(i, j int) float64) *mat.Sym {
+// Plus returns a + c·I.
+func Plus(a *mat.Sym, c float64) *mat.Sym {
+	s := SymOf(a.N, a.At)
+	mat.AddIdentity(s, c)
+	return s
+}
+
+// SymOf returns the matrix with entries f(i, j), i ≥ j.
+func SymOf(n int, f func(i, j int) float64) *mat.Sym {
 	s := mat.NewSym(n)
 	for i := range n {
 		for j := range i + 1 {
@@ -90,7 +94,13 @@ func entries(n int, f func(i, j int) float64) *mat.Sym {
 	return s
 }
 
-func list(n int, f func(i int) float64) []float64 {
+// DenseOf returns the matrix with entries f(i, j).
+func DenseOf(rows, cols int, f func(i, j int) float64) *mat.Dense {
+	return mat.DenseOf(rows, cols, List(rows*cols, func(k int) float64 { return f(k/cols, k%cols) }))
+}
+
+// List returns f(0), …, f(n−1).
+func List(n int, f func(i int) float64) []float64 {
 	x := make([]float64, n)
 	for i := range x {
 		x[i] = f(i)
