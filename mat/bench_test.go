@@ -41,7 +41,6 @@ var operations = []struct {
 	{"RankK", 1, 3, func(d *desk) { mat.RankK(d.s, 1e-9, d.a) }},
 	{"RankKTrans", 1, 3, func(d *desk) { mat.RankKTrans(d.s, 1e-9, d.a) }},
 	{"AddMulTransASym", 1, 3, func(d *desk) { mat.AddMulTransASym(d.s, 1e-9, d.a, d.b) }},
-	{"AddMulTransBSym", 1, 3, func(d *desk) { mat.AddMulTransBSym(d.s, 1e-9, d.a, d.b) }},
 	{"MulVec", 2, 2, func(d *desk) { mat.MulVec(d.y, d.a, d.x) }},
 	{"MulVecTrans", 2, 2, func(d *desk) { mat.MulVecTrans(d.y, d.a, d.x) }},
 	{"MulVecSym", 2, 2, func(d *desk) { mat.MulVecSym(d.y, d.s, d.x) }},

@@ -31,8 +31,6 @@ var guards = map[string]guarded{
 	"AddMul":             {f: mat.AddMul},
 	"AddMulTransA":       {f: mat.AddMulTransA},
 	"AddMulTransASym":    {f: mat.AddMulTransASym},
-	"AddMulTransB":       {f: mat.AddMulTransB},
-	"AddMulTransBSym":    {f: mat.AddMulTransBSym},
 	"AddScaled":          {f: mat.AddScaled, may: []int{1, 3}},
 	"AddScaledSym":       {f: mat.AddScaledSym, may: []int{1, 3}},
 	"AsSym":              {f: func(a *mat.Dense) { mat.AsSym(a) }, reads: true},

@@ -2,8 +2,8 @@ package mat
 
 import (
 	"fmt"
-	"strconv"
 	"strings"
+	"text/tabwriter"
 )
 
 // edge is the number of rows and columns printed at each end of a large matrix.
@@ -32,37 +32,36 @@ func format(f fmt.State, verb rune, name string, plain any, rows, cols int, at f
 		fmt.Fprintf(f, "[] (%d × %d)", rows, cols)
 		return
 	}
-	is, js := shown(rows, f.Flag('+')), shown(cols, f.Flag('+'))
-	entry := entryFormat(f, verb)
-	cells, widths := make([][]string, len(is)), make([]int, len(js))
-	for r, i := range is {
-		cells[r] = make([]string, len(js))
-		for c, j := range js {
-			text := "⋮"
-			if i >= 0 && j >= 0 {
-				text = fmt.Sprintf(entry, at(i, j))
-			} else if i >= 0 {
-				text = "…"
+	entry := strings.ReplaceAll(fmt.FormatString(f, verb), "+", "")
+	if verb == 'v' || verb == 's' {
+		entry = entry[:len(entry)-1]
+		if _, ok := f.Precision(); !ok {
+			entry += ".6"
+		}
+		entry += "g"
+	}
+	var text strings.Builder
+	w := tabwriter.NewWriter(&text, 0, 0, 2, ' ', tabwriter.AlignRight)
+	for _, i := range shown(rows, f.Flag('+')) {
+		for _, j := range shown(cols, f.Flag('+')) {
+			switch {
+			case i < 0:
+				fmt.Fprint(w, "⋮\t")
+			case j < 0:
+				fmt.Fprint(w, "…\t")
+			default:
+				fmt.Fprintf(w, entry+"\t", at(i, j))
 			}
-			cells[r][c] = text
-			widths[c] = max(widths[c], len([]rune(text)))
 		}
+		fmt.Fprintln(w)
 	}
-	for r, row := range cells {
-		for c, text := range row {
-			row[c] = strings.Repeat(" ", widths[c]-len([]rune(text))) + text
-		}
-		between := "\n "
-		if r == 0 {
-			between = "["
-		}
-		fmt.Fprint(f, between, strings.Join(row, "  "))
-	}
-	fmt.Fprint(f, "]")
+	w.Flush()
+	lines := strings.ReplaceAll(strings.TrimSuffix(text.String(), "\n"), "\n  ", "\n ")
+	fmt.Fprint(f, "[", lines[len("  "):], "]")
 }
 
-func shown(n int, all bool) []int {
-	var list []int
+// shown returns the indices of n that are printed, −1 for those left out.
+func shown(n int, all bool) (list []int) {
 	for i := range n {
 		switch {
 		case all || n <= 2*edge || i < edge || i >= n-edge:
@@ -72,22 +71,4 @@ func shown(n int, all bool) []int {
 		}
 	}
 	return list
-}
-
-func entryFormat(f fmt.State, verb rune) string {
-	entry := "%"
-	if width, ok := f.Width(); ok {
-		entry += strconv.Itoa(width)
-	}
-	precision, ok := f.Precision()
-	if verb == 'v' || verb == 's' {
-		verb = 'g'
-		if !ok {
-			precision, ok = 6, true
-		}
-	}
-	if ok {
-		entry += "." + strconv.Itoa(precision)
-	}
-	return entry + string(verb)
 }

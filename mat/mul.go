@@ -22,11 +22,6 @@ func AddMulTransA(dst *Dense, alpha float64, a, b *Dense) {
 // MulTransB sets dst = a·bᵀ, for b of n × k.
 func MulTransB(dst, a, b *Dense) { multiply("mat: MulTransB", dst, true, 1, a, along, b, along) }
 
-// AddMulTransB sets dst = dst + alpha·a·bᵀ, for b of n × k.
-func AddMulTransB(dst *Dense, alpha float64, a, b *Dense) {
-	multiply("mat: AddMulTransB", dst, false, alpha, a, along, b, along)
-}
-
 // MulSym sets dst = s·b, for s of order n, b and dst of n × m. 2n²m flops. (BLAS dsymm.)
 func MulSym(dst *Dense, s *Sym, b *Dense) {
 	if dst.Rows != s.N || s.N != b.Rows || dst.Cols != b.Cols {

@@ -6,13 +6,8 @@ func RankK(s *Sym, alpha float64, a *Dense) { addSym("mat: RankK", s, alpha, a, 
 // RankKTrans sets s = s + alpha·aᵀ·a, for a of k × n.
 func RankKTrans(s *Sym, alpha float64, a *Dense) { addSym("mat: RankKTrans", s, alpha, a, a, across) }
 
-// AddMulTransBSym sets s = s + alpha·a·bᵀ for a and b of n × k whose a·bᵀ is known to be symmetric:
+// AddMulTransASym sets s = s + alpha·aᵀ·b for a and b of k × n whose aᵀ·b is known to be symmetric:
 // the lower triangle alone is computed. n²k flops. (BLAS dgemmt.)
-func AddMulTransBSym(s *Sym, alpha float64, a, b *Dense) {
-	addSym("mat: AddMulTransBSym", s, alpha, a, b, along)
-}
-
-// AddMulTransASym sets s = s + alpha·aᵀ·b, for a and b of k × n.
 func AddMulTransASym(s *Sym, alpha float64, a, b *Dense) {
 	addSym("mat: AddMulTransASym", s, alpha, a, b, across)
 }

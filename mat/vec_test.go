@@ -18,8 +18,7 @@ var (
 )
 
 // lengths cross every unrolling of the vector loops.
-func lengths() []int {
-	var l []int
+func lengths() (l []int) {
 	for n := range 70 {
 		l = append(l, n)
 	}
@@ -109,33 +108,20 @@ func TestInfStaysInf(t *testing.T) {
 func TestNormsAtAllScales(t *testing.T) {
 	mattest.EachKernel(t, func(t *testing.T) {
 		for _, n := range edges {
-			x, a, s := mattest.Vec(n, 1), mattest.Dense(n, n+1, 2), mattest.Sym(n, 3)
-			nx, na, ns := norm(x), norm(a.Data), norm(mattest.Full(s).Data)
+			x, a, s := mattest.Dense(1, n, 1), mattest.Dense(n, n+1, 2), mattest.Sym(n, 3)
+			nx, na, ns := mattest.ExactDense(x).Norm(), mattest.ExactDense(a).Norm(), mattest.ExactSym(s).Norm()
 			for _, e := range []float64{1, 1e150, 1e-150, 0x1p1000, 0x1p-1000, 0x1p-480, 0x1p-500, 0x1p512} {
-				for i := range x {
-					x[i] *= e
-				}
-				ae, se := mat.NewDense(n, n+1), mat.NewSym(n)
+				xe, ae, se := mat.NewDense(1, n), mat.NewDense(n, n+1), mat.NewSym(n)
+				mat.Scale(xe, e, x)
 				mat.Scale(ae, e, a)
 				mat.ScaleSym(se, e, s)
 				tol := float64(n+2) * mattest.Eps
-				require.InEpsilon(t, nx*e, mat.Norm(x), tol, "n=%d scale=%g", n, e)
+				require.InEpsilon(t, nx*e, mat.Norm(xe.Data), tol, "n=%d scale=%g", n, e)
 				require.InEpsilon(t, na*e, mat.NormFrob(mattest.Pad(ae, 3)), tol, "n=%d scale=%g", n, e)
 				require.InEpsilon(t, ns*e, mat.NormFrobSym(mattest.PadSym(se, 3)), tol, "n=%d scale=%g", n, e)
-				for i := range x {
-					x[i] /= e
-				}
 			}
 		}
 	})
-}
-
-func norm(x []float64) float64 {
-	s := 0.0
-	for _, v := range x {
-		s += v * v
-	}
-	return math.Sqrt(s)
 }
 
 func TestNormsOfWhatIsNotFinite(t *testing.T) {
