@@ -118,10 +118,7 @@ func TestCompleteHasAMargin(t *testing.T) {
 func TestStillBelowHasAMargin(t *testing.T) {
 	const n = 20
 	for _, shift := range []float64{0, 1e6} {
-		lambda, mu := make([]float64, n), 0.1+shift
-		for i := range lambda {
-			lambda[i] = 1 + float64(i)/n + shift
-		}
+		lambda, mu := mattest.List(n, func(i int) float64 { return 1 + float64(i)/n + shift }), 0.1+shift
 		lambda[0] = 0.05 + shift
 		a := mattest.Spectrum(lambda, 1)
 		var tr Truncator
@@ -181,10 +178,8 @@ func TestLanczosEndsInAnInvariantSpace(t *testing.T) {
 // At most two products more than the fewest after which three eigenvalues have converged.
 func TestLanczosSteps(t *testing.T) {
 	for _, n := range []int{54, 64, 100, 256} {
-		lambda := []float64{-3, -2, -1}
-		for i := 3; i < n; i++ {
-			lambda = append(lambda, 1+float64(i)/float64(n))
-		}
+		lambda := mattest.List(n, func(i int) float64 { return 1 + float64(i)/float64(n) })
+		copy(lambda, []float64{-3, -2, -1})
 		var l krylov
 		k, ok := l.run(mattest.Spectrum(lambda, uint64(n)), 0.1, n/2)
 		require.True(t, ok)

@@ -46,11 +46,7 @@ func allocations(second func()) float64 {
 func TestTruncateAllocatesNothingByARouteTakenBefore(t *testing.T) {
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))                          // a collection allocates, too
 	mat.Mul(mat.NewDense(64, 64), mat.NewDense(64, 64), mat.NewDense(64, 64)) // the first of a process makes a workspace
-	orders := []int{24, 48, 64, 100, 120, 200}
-	if testing.Short() {
-		orders = []int{24, 64, 100}
-	}
-	for _, n := range orders {
+	for _, n := range []int{24, 64, 100, 48, 120, 200}[:mattest.Count(3, 6, 6)] {
 		x := mattest.Vec(n, 1)
 		others := []*mat.Sym{mattest.Sym(n, 1), few(n, 1, 0.1), few(n, 3, 0.1), few(n, n/2, 0.1), few(n, n-1, 0.1),
 			repeated(n, 1), repeated(n, 2), tridiagonal(n, constant(0.1), constant(1)),
@@ -131,25 +127,17 @@ func TestTruncateAtAnyScale(t *testing.T) {
 		return p, rep
 	}
 	same(mat.SymOf(2, []float64{-1e-200, 0, 0, 1e-200}), mat.SymOf(2, []float64{1e-200, 0, 0, 2e-200}), 5e-201, "1e-200")
-	seeds := uint64(100)
-	if testing.Short() {
-		seeds = 20
-	}
 	for _, exp := range []int{-1060, -1000, -700, -664, -600, -400, 0, 400, 508, 513, 700, 1000, 1012} {
 		scale := math.Ldexp(1, exp)
-		for seed := range seeds {
+		for seed := range uint64(mattest.Count(20, 100, 100)) {
 			rng := mattest.Rand(seed)
-			n := 2 + rng.IntN(7)
-			lambda := make([]float64, n)
-			for i := range lambda {
-				lambda[i] = 1 + rng.Float64()
-			}
-			clear, clipped := mattest.Spectrum(lambda, seed), mattest.Spectrum(lambda, seed)
+			lambda := mattest.List(2+rng.IntN(7), func(int) float64 { return 1 + rng.Float64() })
+			clear := mattest.Spectrum(lambda, seed)
 			lambda[0] = -rng.Float64()
-			if seed%2 == 0 {
-				clipped = mattest.Spectrum(lambda, seed+1)
-			} else { // diagonal plus rank one
-				mat.RankOne(clipped, -1-rng.Float64(), mattest.Vec(n, seed))
+			clipped := mattest.Spectrum(lambda, seed+1)
+			if seed%2 == 1 { // diagonal plus rank one
+				mat.CopySym(clipped, clear)
+				mat.RankOne(clipped, -1-rng.Float64(), mattest.Vec(len(lambda), seed))
 			}
 			mat.ScaleSym(clear, scale, clear)
 			mat.ScaleSym(clipped, scale, clipped)

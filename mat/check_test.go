@@ -2,12 +2,11 @@ package mat_test
 
 import (
 	"fmt"
-	"go/ast"
-	"go/parser"
-	"go/token"
-	"io/fs"
 	"math/bits"
+	"os"
+	"path/filepath"
 	"reflect"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -213,22 +212,15 @@ func TestShapesBeyondData(t *testing.T) {
 }
 
 func TestAliasingIsCheckedEverywhere(t *testing.T) {
-	sources, err := parser.ParseDir(token.NewFileSet(), ".", func(f fs.FileInfo) bool { return !strings.HasSuffix(f.Name(), "_test.go") }, 0)
+	files, err := filepath.Glob("*.go")
 	require.NoError(t, err)
 	found := 0
-	for _, file := range sources["mat"].Files {
-		for _, d := range file.Decls {
-			f, ok := d.(*ast.FuncDecl)
-			if !ok || f.Recv != nil || !f.Name.IsExported() {
-				continue
-			}
-			for _, p := range f.Type.Params.List {
-				if _, matrix := p.Type.(*ast.StarExpr); matrix {
-					found++
-					assert.Contains(t, guards, f.Name.Name)
-					break
-				}
-			}
+	for _, file := range files {
+		source, err := os.ReadFile(file)
+		require.NoError(t, err)
+		for _, f := range regexp.MustCompile(`(?m)^func ([A-Z]\w*)\([^)]*\*(Dense|Sym)\b`).FindAllSubmatch(source, -1) {
+			found++
+			assert.Contains(t, guards, string(f[1]))
 		}
 	}
 	assert.Greater(t, found, 30)

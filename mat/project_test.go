@@ -61,7 +61,7 @@ func requireProjectFrob(t *testing.T, a *mat.Dense, radius float64) (norm float6
 	mattest.CheckPad(t, p)
 	if most := mat.MaxAbs(a); !mattest.Finite(most) {
 		same(t, most, norm)
-		requireSameBits(t, a, p)
+		require.Equal(t, mattest.Bits(a), mattest.Bits(p))
 		return norm
 	}
 	want, entries := mattest.ExactDense(a), float64(a.Rows*a.Cols)
@@ -73,7 +73,7 @@ func requireProjectFrob(t *testing.T, a *mat.Dense, radius float64) (norm float6
 		require.Equal(t, inf, norm)
 	}
 	if math.IsInf(radius, 1) {
-		requireSameBits(t, a, p)
+		require.Equal(t, mattest.Bits(a), mattest.Bits(p))
 	}
 	if r := new(big.Float).SetPrec(320).SetFloat64(radius); size.Cmp(r) > 0 {
 		r.Quo(r, size)
@@ -91,15 +91,6 @@ func requireProjectFrob(t *testing.T, a *mat.Dense, radius float64) (norm float6
 		rel*mattest.ExactDense(p).Norm()+below, "not idempotent")
 	mat.ProjectFrob(a, a, radius)
 	mattest.CheckPad(t, a)
-	requireSameBits(t, p, a)
+	require.Equal(t, mattest.Bits(p), mattest.Bits(a))
 	return norm
-}
-
-func requireSameBits(t *testing.T, want, got *mat.Dense) {
-	t.Helper()
-	for i := range want.Rows {
-		for j := range want.Cols {
-			require.Equal(t, math.Float64bits(want.At(i, j)), math.Float64bits(got.At(i, j)))
-		}
-	}
 }

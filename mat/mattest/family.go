@@ -86,12 +86,10 @@ var families = []struct {
 	}},
 	{"geometric", func(n int, rng *rand.Rand) *mat.Sym {
 		span := 16 * rng.Float64()
-		l := List(n, func(i int) float64 { return math.Pow(10, -span*float64(i)/float64(n)) })
-		return Spectrum(l, rng.Uint64())
+		return Spectrum(List(n, func(i int) float64 { return math.Pow(10, -span*float64(i)/float64(n)) }), rng.Uint64())
 	}},
 	{"normal spectrum", func(n int, rng *rand.Rand) *mat.Sym {
-		l := List(n, func(int) float64 { return rng.NormFloat64() })
-		return Spectrum(l, rng.Uint64())
+		return Spectrum(List(n, func(int) float64 { return rng.NormFloat64() }), rng.Uint64())
 	}},
 	{"uniform", func(n int, rng *rand.Rand) *mat.Sym { return Sym(n, rng.Uint64()) }},
 	{"dominant", func(n int, rng *rand.Rand) *mat.Sym { return SPD(n, rng.Uint64()) }},

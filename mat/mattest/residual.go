@@ -37,6 +37,16 @@ func MaxDiffVec(x, y []float64) (m float64) {
 // Full returns a square Dense with both triangles of s.
 func Full(s *mat.Sym) *mat.Dense { return DenseOf(s.N, s.N, s.At) }
 
+// Bits returns a's entries, bit for bit.
+func Bits(a *mat.Dense) (b []uint64) {
+	for i := range a.Rows {
+		for _, v := range a.Row(i) {
+			b = append(b, math.Float64bits(v))
+		}
+	}
+	return b
+}
+
 // Mul returns a·b by the definition.
 func Mul(a, b *mat.Dense) *mat.Dense {
 	c := mat.NewDense(a.Rows, b.Cols)
