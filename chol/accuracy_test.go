@@ -113,8 +113,12 @@ func (c *accuracy) factor(t *testing.T, a *mat.Sym, x []float64) bool {
 	if normal {
 		c.answers(a, inv)
 	}
-	c.update(t, "update", c.c.Update, x, normal)
-	c.update(t, "downdate", c.c.Downdate, x, normal)
+	low := factorOf(t, &c.c)
+	require.NoError(t, c.c.Factor(a))
+	up := c.update(t, "update", c.c.Update, low, x, normal)
+	c.update(t, "downdate", c.c.Downdate, up, x, normal)
+	require.NoError(t, c.c.Factor(a))
+	c.update(t, "downdate", c.c.Downdate, low, x, normal)
 	return true
 }
 
@@ -180,27 +184,35 @@ func (c *accuracy) answers(a *mat.Sym, inv *mat.Sym) {
 	}
 }
 
-// update looks at a good one, and that a failed one leaves the factor.
-func (c *accuracy) update(t *testing.T, name string, change func(x []float64) error, x []float64, normal bool) {
-	low := factorOf(t, &c.c)
+// update changes the factor low, and returns what it becomes; a failure leaves it.
+func (c *accuracy) update(t *testing.T, name string, change func(x []float64) error, low *mat.Dense, x []float64,
+	normal bool) *mat.Dense {
+	kept := mattest.Bits(column(x))
 	err := change(x)
+	require.Equal(t, kept, mattest.Bits(column(x)))
+	y := mattest.Vec(len(x), 1)
+	b := mattest.ExactVec(y)
+	c.c.SolveVec(y, y)
 	after := factorOf(t, &c.c)
+	require.True(t, mattest.Finite(mat.MaxAbs(after)))
 	if err != nil {
 		require.ErrorIs(t, err, chol.ErrNotPosDef)
 		require.True(t, name == "downdate" || !normal || !(mat.Norm(x) < 1e150), c.where)
-	}
-	require.True(t, mattest.Finite(mat.MaxAbs(after)))
-	if err != nil {
 		require.Equal(t, mattest.Bits(low), mattest.Bits(after))
-	} else {
-		less, more, xe := mattest.ExactDense(low), mattest.ExactDense(after), mattest.ExactVec(x)
-		norm := max(less.Norm(), more.Norm())
-		if name == "downdate" {
-			less, more = more, less
-		}
-		diff := more.MulTrans(more).Sub(less.MulTrans(less)).Sub(xe.MulTrans(xe))
-		c.see(name, diff.Norm(), float64(len(x))*mattest.Eps*norm*norm)
+		return low
 	}
+	n := float64(len(x)) * mattest.Eps
+	less, more, xe, ye := mattest.ExactDense(low), mattest.ExactDense(after), mattest.ExactVec(x), mattest.ExactVec(y)
+	if normal && c.c.Cond() < 1e12 {
+		c.see("residual", b.Sub(more.MulTrans(more).MulTrans(ye.Trans())).Norm(), n*more.MulTrans(more).Norm()*ye.Norm())
+	}
+	norm := max(less.Norm(), more.Norm())
+	if name == "downdate" {
+		less, more = more, less
+	}
+	diff := more.MulTrans(more).Sub(less.MulTrans(less)).Sub(xe.MulTrans(xe))
+	c.see(name, diff.Norm(), n*norm*norm)
+	return after
 }
 
 // A pivot left by cancellation has no digits; the factor must use that one number everywhere.

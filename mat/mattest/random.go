@@ -31,7 +31,7 @@ func SPD(n int, seed uint64) *mat.Sym { return Plus(Sym(n, seed), float64(n)) }
 
 // Orthogonal returns a product of n random Householder reflections.
 func Orthogonal(n int, seed uint64) *mat.Dense {
-	q := Full(diag(List(n, func(int) float64 { return 1 })...))
+	q := One(n)
 	rng := Rand(seed)
 	v, s := make([]float64, n), make([]float64, n)
 	for range n {

@@ -47,6 +47,9 @@ func Bits(a *mat.Dense) (b []uint64) {
 	return b
 }
 
+// One returns the identity of order n.
+func One(n int) *mat.Dense { return Full(Plus(mat.NewSym(n), 1)) }
+
 // Mul returns a·b by the definition.
 func Mul(a, b *mat.Dense) *mat.Dense {
 	c := mat.NewDense(a.Rows, b.Cols)
