@@ -179,24 +179,9 @@ func (c *accuracy) relative(a *mat.Sym) {
 func (c *accuracy) someMu(a *mat.Sym, seed uint64) float64 {
 	rng := mattest.Rand(seed)
 	low, high := mattest.Float(c.lambda[0]), mattest.Float(c.lambda[a.N-1])
-	some := mattest.Float(c.lambda[rng.IntN(a.N)])
-	switch rng.IntN(8) {
-	case 0:
-		return 0
-	case 1:
-		return some
-	case 2:
-		return some * (1 + mattest.Eps*float64(rng.IntN(9)-4))
-	case 3:
-		return some + norm(a)*math.Pow(10, -16*rng.Float64())
-	case 4:
-		return low - (high-low)*rng.Float64()
-	case 5:
-		return high + (high-low)*rng.Float64()
-	case 6:
-		return norm(a) * math.Pow(10, -16*rng.Float64())
-	}
-	return low + (high-low)*rng.Float64()
+	some, size, share := mattest.Float(c.lambda[rng.IntN(a.N)]), norm(a)*math.Pow(10, -16*rng.Float64()), rng.Float64()
+	return []float64{0, some, some * (1 + mattest.Eps*float64(rng.IntN(9)-4)), some + size, size,
+		low - (high-low)*share, high + (high-low)*share, low + (high-low)*share}[rng.IntN(8)]
 }
 
 // truncate looks at P, at its projection and at each route; false: a or mu is refused, or close to

@@ -15,21 +15,6 @@ import (
 
 // The guards that no matrix is known to need look at doctored values here.
 
-func TestOrthonormal(t *testing.T) {
-	const n, k = 30, 7
-	var p probe
-	p.reserve(n)
-	for i := range k {
-		for j := range k {
-			for _, size := range []float64{0, 1e-15, 1e-11, 1} {
-				z := mattest.Orthogonal(n, 1).View(0, 0, k, n)
-				mat.Axpy(z.Row(i), size, z.Row(j))
-				assert.Equal(t, size < 1e-12, p.orthonormal(&z), "row %d += %g·row %d", i, size, j)
-			}
-		}
-	}
-}
-
 // Second differences have eigenvalues 2 − 2·cos(jπ/(n+1)); guesses are rough, doubled or wrong.
 func TestImprove(t *testing.T) {
 	const n = 20

@@ -1,7 +1,6 @@
 package mat_test
 
 import (
-	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -15,10 +14,7 @@ var edges = []int{1, 2, 3, 4, 5, 6, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65,
 
 type shape struct{ m, k, n int }
 
-func (s shape) String() string { return fmt.Sprintf("%dx%dx%d", s.m, s.k, s.n) }
-
-func shapes() []shape {
-	var all []shape
+func shapes() (all []shape) {
 	for _, n := range edges {
 		all = append(all, shape{n, n, n})
 	}
@@ -67,7 +63,7 @@ func TestMulForms(t *testing.T) {
 					mattest.CheckPad(t, dst)
 					near(t, f.want, dst, s.k)
 					require.Zero(t, mattest.MaxDiff(pa, f.a)+mattest.MaxDiff(pb, f.b))
-					require.False(t, t.Failed(), "%s %s pad %d", name, s, pad)
+					require.False(t, t.Failed(), "%s %v pad %d", name, s, pad)
 				}
 			}
 		}
