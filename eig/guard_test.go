@@ -66,7 +66,7 @@ func TestProbe(t *testing.T) {
 				mat.Axpy(v.Row(i), unit/(e.Values()[n-1]-values[i]), v.Row(n-1))
 			}, i, off)
 		}
-		check(false, func(v *mat.Dense, _ []float64) { kernel.Scale(v.Row(i), 1+1e-10, v.Row(i)) }, i, 1e-10)
+		check(false, func(v *mat.Dense, _ []float64) { kernel.Scale(v.Row(i), 1+1e-12, v.Row(i)) }, i, 1e-12)
 	}
 }
 

@@ -1,7 +1,6 @@
 package mat_test
 
 import (
-	"math"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -39,6 +38,8 @@ func TestElementwise(t *testing.T) {
 				for _, n := range append([]int{0}, edges...) {
 					a, b, c := mattest.Dense(n, n+2, 1), mattest.Dense(n, n+2, 2), mattest.Dense(n, n+2, 3)
 					p, q, r := mattest.Sym(n, 1), mattest.Sym(n, 2), mattest.Sym(n, 3)
+					want := mattest.DenseOf(n, n+2, func(i, j int) float64 { return f.want(a.At(i, j), b.At(i, j), c.At(i, j)) })
+					wantSym := mattest.SymOf(n, func(i, j int) float64 { return f.want(p.At(i, j), q.At(i, j), r.At(i, j)) })
 					for _, pad := range mattest.Strides {
 						for alias := range 4 {
 							in := []*mat.Dense{mattest.Pad(a, pad), mattest.Pad(b, 2*pad), mattest.Pad(c, 3*pad),
@@ -46,31 +47,19 @@ func TestElementwise(t *testing.T) {
 							dst := in[(alias+3)%4]
 							f.dense(dst, in[0], in[1], in[2])
 							mattest.CheckPad(t, dst)
-							for i := range n {
-								requireEach(t, f.want, dst.Row(i), a.Row(i), b.Row(i), c.Row(i))
-							}
+							near(t, want, dst, 0)
 
 							ins := []*mat.Sym{mattest.PadSym(p, pad), mattest.PadSym(q, 2*pad), mattest.PadSym(r, 3*pad),
 								mattest.PadSym(p, 4*pad)}
 							ds := ins[(alias+3)%4]
 							f.sym(ds, ins[0], ins[1], ins[2])
 							mattest.CheckPadSym(t, ds)
-							for i := range n {
-								requireEach(t, f.want, ds.Row(i), p.Row(i), q.Row(i), r.Row(i))
-							}
+							near(t, mattest.Full(wantSym), mattest.Full(ds), 0)
 						}
 					}
 				}
 			})
 		})
-	}
-}
-
-func requireEach(t *testing.T, want func(a, b, c float64) float64, got, a, b, c []float64) {
-	for j, v := range got {
-		if d := math.Abs(v - want(a[j], b[j], c[j])); !(d <= 2*mattest.Eps) {
-			require.Failf(t, "wrong entry", "%g at column %d, off by %g", v, j, d)
-		}
 	}
 }
 
