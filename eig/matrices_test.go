@@ -14,8 +14,6 @@ import (
 	"stable/mat/mattest"
 )
 
-var sizes = []int{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65, 100, 129}
-
 // bound is what residuals in units of n·eps·norm must stay below; see mattest.
 const bound = 16
 
@@ -33,7 +31,7 @@ func matrices() (all []listed) {
 	add := func(route eig.Route, a *mat.Sym, format string, args ...any) {
 		all = append(all, listed{fmt.Sprintf(format, args...), a, route})
 	}
-	for _, n := range sizes {
+	for _, n := range append([]int{0}, mattest.Orders...) {
 		add(anyRoute, mattest.Sym(n, uint64(n)), "random %d", n)
 	}
 	for _, n := range []int{33, 54, 64, 100} {

@@ -92,7 +92,7 @@ func TestKernelsAllocateNothing(t *testing.T) {
 
 func TestResultsDoNotDependOnStrides(t *testing.T) {
 	mattest.EachKernel(t, func(t *testing.T) {
-		for _, n := range edges {
+		for _, n := range mattest.Orders {
 			for _, o := range operations {
 				first := newDesk(n, 0)
 				o.run(first)

@@ -35,7 +35,7 @@ func TestElementwise(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			mattest.EachKernel(t, func(t *testing.T) {
-				for _, n := range append([]int{0}, edges...) {
+				for _, n := range append([]int{0}, mattest.Orders...) {
 					a, b, c := mattest.Dense(n, n+2, 1), mattest.Dense(n, n+2, 2), mattest.Dense(n, n+2, 3)
 					p, q, r := mattest.Sym(n, 1), mattest.Sym(n, 2), mattest.Sym(n, 3)
 					want := mattest.DenseOf(n, n+2, func(i, j int) float64 { return f.want(a.At(i, j), b.At(i, j), c.At(i, j)) })
@@ -72,7 +72,7 @@ func TestRecurIdentities(t *testing.T) {
 }
 
 func TestAddDiagonal(t *testing.T) {
-	for _, n := range append([]int{0}, edges...) {
+	for _, n := range append([]int{0}, mattest.Orders...) {
 		s, d := mattest.PadSym(mattest.Sym(n, 1), 3), mattest.Vec(n, 2)
 		mat.AddDiag(s, d)
 		mat.AddIdentity(s, 5)
@@ -86,7 +86,7 @@ func TestAddDiagonal(t *testing.T) {
 }
 
 func TestCopyTransAndFull(t *testing.T) {
-	for _, n := range append([]int{0}, edges...) {
+	for _, n := range append([]int{0}, mattest.Orders...) {
 		for _, m := range []int{0, 1, 3, 8, 17} {
 			a := mattest.Dense(n, m, 1)
 			dst := mattest.Pad(mat.NewDense(m, n), 2)

@@ -2,7 +2,6 @@ package mat_test
 
 import (
 	"fmt"
-	"math"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -11,7 +10,6 @@ import (
 )
 
 func TestFormat(t *testing.T) {
-	nan := math.NaN()
 	a := mat.Dense{Rows: 2, Cols: 2, Stride: 3, Data: []float64{1, -2.5, nan, 1.0 / 3, 1e10, nan}}
 	assert.Equal(t, "[       1   -2.5\n 0.333333  1e+10]", fmt.Sprint(a))
 	assert.Equal(t, fmt.Sprint(a), fmt.Sprintf("%s", &a))
@@ -25,7 +23,7 @@ func TestFormat(t *testing.T) {
 
 	assert.Equal(t, "[] (0 × 3)", fmt.Sprint(mat.NewDense(0, 3)))
 	assert.Equal(t, "[NaN  +Inf]",
-		fmt.Sprint(mat.Dense{Rows: 1, Cols: 2, Stride: 2, Data: []float64{nan, math.Inf(1)}}))
+		fmt.Sprint(mat.Dense{Rows: 1, Cols: 2, Stride: 2, Data: []float64{nan, inf}}))
 }
 
 func TestFormatLeavesOutTheMiddle(t *testing.T) {

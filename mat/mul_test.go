@@ -9,13 +9,10 @@ import (
 	"stable/mat/mattest"
 )
 
-// edges are the sizes around the tiles of the kernels.
-var edges = []int{1, 2, 3, 4, 5, 6, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65, 100, 129}
-
 type shape struct{ m, k, n int }
 
 func shapes() (all []shape) {
-	for _, n := range edges {
+	for _, n := range mattest.Orders {
 		all = append(all, shape{n, n, n})
 	}
 	some := []int{0, 1, 2, 5, 16, 33}
@@ -72,7 +69,7 @@ func TestMulForms(t *testing.T) {
 
 func TestSymmetricProducts(t *testing.T) {
 	mattest.EachKernel(t, func(t *testing.T) {
-		for _, n := range edges {
+		for _, n := range mattest.Orders {
 			for _, k := range []int{0, 1, 2, 5, 16, 33, 65} {
 				if testing.Short() && n*k > 65*65 {
 					continue
@@ -120,7 +117,7 @@ func TestMulHandsNaNOn(t *testing.T) {
 
 func TestTriangularSolves(t *testing.T) {
 	mattest.EachKernel(t, func(t *testing.T) {
-		for _, n := range append([]int{0}, edges...) {
+		for _, n := range append([]int{0}, mattest.Orders...) {
 			// U = triu(random) + n·I; the solver gets it with NaN below the diagonal.
 			u, clean := mattest.Dense(n, n, 1), mat.NewDense(n, n)
 			for i := range n {

@@ -46,7 +46,7 @@ func TestDotAndAxpy(t *testing.T) {
 
 func TestMulVecForms(t *testing.T) {
 	mattest.EachKernel(t, func(t *testing.T) {
-		for _, m := range append([]int{0}, edges...) {
+		for _, m := range append([]int{0}, mattest.Orders...) {
 			for _, n := range []int{0, 1, 2, 3, 4, 5, 8, 12, 15, 16, 17, 18, 19, 20, 21, 33, 65, 129} {
 				for _, pad := range mattest.Strides {
 					a, x, xt := mattest.Dense(m, n, 1), mattest.Dense(n, 1, 2), mattest.Dense(m, 1, 3)
@@ -107,7 +107,7 @@ func TestInfStaysInf(t *testing.T) {
 
 func TestNormsAtAllScales(t *testing.T) {
 	mattest.EachKernel(t, func(t *testing.T) {
-		for _, n := range edges {
+		for _, n := range mattest.Orders {
 			x, a, s := mattest.Dense(1, n, 1), mattest.Dense(n, n+1, 2), mattest.Sym(n, 3)
 			nx, na, ns := mattest.ExactDense(x).Norm(), mattest.ExactDense(a).Norm(), mattest.ExactSym(s).Norm()
 			for _, e := range []float64{1, 1e150, 1e-150, 0x1p1000, 0x1p-1000, 0x1p-480, 0x1p-500, 0x1p512} {

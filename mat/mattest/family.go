@@ -41,7 +41,21 @@ var families = []struct {
 			return off * float64(1-min(i-j-1, 1))
 		})
 	}},
-	{"kahan", kahan},
+	{"kahan", func(n int, rng *rand.Rand) *mat.Sym { // KᵀK: K's diagonal hides its smallest singular value
+		c := 0.05 + 0.9*rng.Float64()
+		k := func(i, j int) float64 { // i ≤ j
+			if i == j {
+				return math.Pow(1-c*c, float64(i)/2)
+			}
+			return -c * math.Pow(1-c*c, float64(i)/2)
+		}
+		return SymOf(n, func(i, j int) (v float64) {
+			for p := range j + 1 {
+				v += k(p, i) * k(p, j)
+			}
+			return v
+		})
+	}},
 	{"graded", func(n int, rng *rand.Rand) *mat.Sym {
 		s, span := Spectrum(between(n, rng, 1, 10), rng.Uint64()), 24*rng.Float64()
 		d := List(n, func(int) float64 { return math.Pow(10, -span*rng.Float64()) })
@@ -115,24 +129,6 @@ var families = []struct {
 			return 0
 		})
 	}},
-}
-
-// kahan is KᵀK for Kahan's triangular K, whose diagonal hides its smallest singular value.
-func kahan(n int, rng *rand.Rand) *mat.Sym {
-	c := 0.05 + 0.9*rng.Float64()
-	s := math.Sqrt(1 - c*c)
-	k := func(i, j int) float64 { // i ≤ j
-		if i == j {
-			return math.Pow(s, float64(i))
-		}
-		return -c * math.Pow(s, float64(i))
-	}
-	return SymOf(n, func(i, j int) (v float64) {
-		for p := range j + 1 {
-			v += k(p, i) * k(p, j)
-		}
-		return v
-	})
 }
 
 func between(n int, rng *rand.Rand, low, high float64) []float64 {

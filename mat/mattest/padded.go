@@ -8,6 +8,9 @@ import (
 	"stable/mat"
 )
 
+// Orders are those around the tiles of the kernels.
+var Orders = []int{1, 2, 3, 4, 5, 6, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65, 100, 129}
+
 // Strides lists the paddings a kernel is tested with.
 var Strides = []int{0, 3}
 

@@ -10,11 +10,10 @@ import (
 const Eps = 0x1p-52
 
 // MaxDiff returns max |a − b|, +Inf where a difference is NaN. It panics if the sizes differ.
-func MaxDiff(a, b *mat.Dense) float64 {
+func MaxDiff(a, b *mat.Dense) (m float64) {
 	if a.Rows != b.Rows || a.Cols != b.Cols {
 		panic("mattest: MaxDiff: dimension mismatch")
 	}
-	m := 0.0
 	for i := range a.Rows {
 		m = max(m, MaxDiffVec(a.Row(i), b.Row(i)))
 	}
