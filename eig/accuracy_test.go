@@ -117,7 +117,7 @@ func (c *accuracy) decompositions(t *testing.T, a *mat.Sym) bool {
 		}
 		v, values := mattest.ExactDense(e.VectorsT()), e.Values()
 		require.Len(t, values, a.N)
-		c.see(e.bounds+"orthogonality", v.MulTrans(v).Sub(mattest.Identity(a.N)).Norm(), unit)
+		c.see(e.bounds+"orthogonality", v.MulTrans(v).Sub(mattest.ExactDense(mattest.One(a.N))).Norm(), unit)
 		if size = mattest.ExactSym(a).Norm(); !(size < above) {
 			continue
 		}
@@ -127,7 +127,7 @@ func (c *accuracy) decompositions(t *testing.T, a *mat.Sym) bool {
 		for i, v := range values {
 			c.see(e.bounds+"eigenvalues", distance(v, c.lambda[i]), unit*size)
 		}
-		lambda := mattest.NewExact(a.N, a.N).AddDiag(func(i int) float64 { return values[i] })
+		lambda := mattest.ExactSym(mat.NewSym(a.N)).AddDiag(func(i int) float64 { return values[i] })
 		residual := v.MulTrans(mattest.ExactSym(a)).Sub(lambda.MulTrans(v.Trans()))
 		c.see(e.bounds+"eigenvectors", residual.Norm(), unit*size)
 	}
@@ -136,7 +136,7 @@ func (c *accuracy) decompositions(t *testing.T, a *mat.Sym) bool {
 
 func refused(t *testing.T, a *mat.Sym, err error) bool {
 	t.Helper()
-	if mattest.FiniteSym(a) {
+	if mattest.Finite(mat.MaxAbsSym(a)) {
 		require.NoError(t, err)
 		return false
 	}
@@ -159,7 +159,7 @@ func (c *accuracy) relative(a *mat.Sym) {
 			h.At(i, j).Quo(h.At(i, j), new(big.Float).SetFloat64(math.Sqrt(a.At(j, j))))
 		}
 	}
-	inverse, pivots := h.Solve(mattest.Identity(a.N))
+	inverse, pivots := h.Solve(mattest.ExactDense(mattest.One(a.N)))
 	if pivots == nil {
 		return
 	}
@@ -230,7 +230,7 @@ func (c *accuracy) truncate(t *testing.T, a *mat.Sym, mu float64) bool {
 
 // projection returns P = A + Σ_{λ<mu} (mu − λ)·v·vᵀ and ‖P − A‖_F, exact.
 func (c *accuracy) projection(a *mat.Sym, mu float64) (p *mattest.Exact, change float64) {
-	clip, v := mattest.NewExact(a.N, a.N), c.v.Trans()
+	clip, v := mattest.ExactSym(mat.NewSym(a.N)), c.v.Trans()
 	for i := range a.N {
 		if d, m := c.d.At(i, i), big.NewFloat(mu); d.Cmp(m) < 0 {
 			clip.At(i, i).Sub(d, m)
@@ -240,12 +240,12 @@ func (c *accuracy) projection(a *mat.Sym, mu float64) (p *mattest.Exact, change 
 }
 
 func (c *accuracy) solve(p *mat.Sym) {
-	b, x := mattest.Vec(p.N, 3), make([]float64, p.N)
-	if c.tr.SolveVec(x, b) != nil {
+	b, x := mattest.Dense(p.N, 1, 3), mat.NewDense(p.N, 1)
+	if c.tr.SolveVec(x.Data, b.Data) != nil {
 		return
 	}
-	xe := mattest.ExactVec(x)
-	residual := mattest.ExactVec(b).Sub(mattest.ExactSym(p).MulTrans(xe.Trans()))
+	xe := mattest.ExactDense(x)
+	residual := mattest.ExactDense(b).Sub(mattest.ExactSym(p).MulTrans(xe.Trans()))
 	c.l.See("solve", residual.Norm(), float64(p.N)*mattest.Eps*norm(p)*xe.Norm(), c.where)
 }
 

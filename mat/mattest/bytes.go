@@ -82,6 +82,3 @@ func (b *Bytes) Dense() *mat.Dense {
 
 // Finite reports whether all numbers are.
 func Finite(x ...float64) bool { return mat.NotFinite(x) < 0 }
-
-// FiniteSym reports whether all entries are finite.
-func FiniteSym(a *mat.Sym) bool { return mat.IsFinite(mat.MaxAbsSym(a)) }

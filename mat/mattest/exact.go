@@ -16,14 +16,13 @@ type Exact struct {
 	a          []big.Float
 }
 
-// NewExact returns a zero matrix.
-func NewExact(rows, cols int) *Exact { return exactOf(rows, cols, func(int, int) float64 { return 0 }) }
-
 // ExactDense returns a, without rounding.
 func ExactDense(a *mat.Dense) *Exact { return exactOf(a.Rows, a.Cols, a.At) }
 
 // ExactSym returns both triangles of a, without rounding.
 func ExactSym(a *mat.Sym) *Exact { return exactOf(a.N, a.N, a.At) }
+
+func zeros(rows, cols int) *Exact { return exactOf(rows, cols, func(int, int) float64 { return 0 }) }
 
 func exactOf(rows, cols int, at func(i, j int) float64) *Exact {
 	e := &Exact{Rows: rows, Cols: cols, a: make([]big.Float, rows*cols)}
@@ -32,9 +31,6 @@ func exactOf(rows, cols int, at func(i, j int) float64) *Exact {
 	}
 	return e
 }
-
-// ExactVec returns x as a column, without rounding.
-func ExactVec(x []float64) *Exact { return ExactDense(mat.DenseOf(len(x), 1, x)) }
 
 // At returns entry (i, j), to be read or set.
 func (e *Exact) At(i, j int) *big.Float { return &e.a[i*e.Cols+j] }
@@ -88,7 +84,7 @@ func (e *Exact) Norm1() (most float64) {
 
 // MulTrans returns e·bᵀ.
 func (e *Exact) MulTrans(b *Exact) *Exact {
-	c, t := NewExact(e.Rows, b.Rows), new(big.Float)
+	c, t := zeros(e.Rows, b.Rows), new(big.Float)
 	for k := range c.a {
 		x, y := e.a[k/c.Cols*e.Cols:][:e.Cols], b.a[k%c.Cols*b.Cols:]
 		for i := range x {
@@ -102,7 +98,7 @@ func (e *Exact) MulTrans(b *Exact) *Exact {
 
 // Trans returns eᵀ.
 func (e *Exact) Trans() *Exact {
-	t := NewExact(e.Cols, e.Rows)
+	t := zeros(e.Cols, e.Rows)
 	for k := range t.a {
 		t.a[k].Set(e.At(k%t.Cols, k/t.Cols))
 	}
@@ -111,7 +107,7 @@ func (e *Exact) Trans() *Exact {
 
 // PosDef reports whether the symmetric e is positive definite.
 func (e *Exact) PosDef() bool {
-	_, pivots := e.Solve(NewExact(e.Rows, 0))
+	_, pivots := e.Solve(zeros(e.Rows, 0))
 	return pivots != nil
 }
 
@@ -119,7 +115,7 @@ func (e *Exact) PosDef() bool {
 // another.
 func (e *Exact) Solve(b *Exact) (x *Exact, pivots []float64) {
 	n, m := e.Rows, b.Cols
-	w, f, t := NewExact(n, n+m), new(big.Float), new(big.Float)
+	w, f, t := zeros(n, n+m), new(big.Float), new(big.Float)
 	for k := range w.a {
 		if i, j := k/w.Cols, k%w.Cols; j < n {
 			w.a[k].Set(e.At(i, j))
@@ -142,7 +138,7 @@ func (e *Exact) Solve(b *Exact) (x *Exact, pivots []float64) {
 			}
 		}
 	}
-	x = NewExact(n, m)
+	x = zeros(n, m)
 	for k := range x.a {
 		i := k / m
 		x.a[k].Quo(w.At(i, n+k%m), w.At(i, i))
@@ -150,14 +146,11 @@ func (e *Exact) Solve(b *Exact) (x *Exact, pivots []float64) {
 	return x, List(n, func(i int) float64 { return Float(w.At(i, i)) })
 }
 
-// Identity returns the identity of order n.
-func Identity(n int) *Exact { return NewExact(n, n).AddDiag(func(int) float64 { return 1 }) }
-
 // ExactEig returns A = Vᵀ·D·V, D diagonal up to 2⁻²⁰⁰ and in no order, by Jacobi rotations from
 // guess, orthonormal up to rounding.
 func ExactEig(a *mat.Sym, guess *mat.Dense) (d, v *Exact) {
 	v = ExactDense(guess)
-	half := NewExact(a.N, a.N).AddDiag(func(int) float64 { return -0.5 })
+	half := zeros(a.N, a.N).AddDiag(func(int) float64 { return -0.5 })
 	for range 3 { // V = −(V·Vᵀ − 3I)·V/2 of Newton and Schulz squares the rounding
 		v = half.MulTrans(v.MulTrans(v).AddDiag(func(int) float64 { return -3 })).MulTrans(v.Trans())
 	}
