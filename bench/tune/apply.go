@@ -75,7 +75,7 @@ func (m *model) measure(label, scores []float64) (loss float64, quality string, 
 // open reads a file with the features of the model. A CSV file without the column of labels is
 // found by its header.
 func (m *model) open(o options, path string) (d *data.Data, labelled bool, err error) {
-	opt := data.ReadOptions{Dim: m.dim(), LabelColumn: m.Options.Label, Regression: !m.classification(),
+	opt := data.ReadOptions{Dim: m.Dim, LabelColumn: m.Options.Label, Regression: !m.classification(),
 		Class: m.Options.Class, Several: true, Columns: m.Columns, Features: m.names(), Drop: m.Options.Drop, ID: o.ID,
 		Impute: cmp.Or(o.Impute, m.Options.Impute), Headerless: m.Options.Headerless, Unlabelled: o.unlabelled}
 	if m.Options.ID != "" {
@@ -97,11 +97,11 @@ func (m *model) open(o options, path string) (d *data.Data, labelled bool, err e
 	} else if err != nil {
 		return nil, false, hint(err, true)
 	}
-	if d.Features == nil && d.Dim < m.dim() {
-		d.Dim = m.dim()
+	if d.Features == nil && d.Dim < m.Dim {
+		d.Dim = m.Dim
 	}
-	if d.Dim != m.dim() {
-		return nil, false, fmt.Errorf("%s has %d features, and the model has %d", d.Name, d.Dim, m.dim())
+	if d.Dim != m.Dim {
+		return nil, false, fmt.Errorf("%s has %d features, and the model has %d", d.Name, d.Dim, m.Dim)
 	}
 	return d, !opt.Unlabelled, nil
 }

@@ -122,7 +122,7 @@ func TestAwkwardFiles(t *testing.T) {
 			[]string{"-class", "d"}},
 		{"numbers.csv", table(",", "0", "1", "2"), "", []string{"-class", "0.0"}},
 		{"one.csv", table(",", "yes", "yes"), "one.csv: all rows (40) are of one class", nil},
-		{"few.csv", "a,b\n1,x\n2,y\n3,x\n", `few.csv: 2 rows of class "x" and 1 of class "y" are too few`, nil},
+		{"few.csv", "a,b\n1,x\n2,y\n3,x\n", `few.csv: 1 rows of class "y", one of 2, are too few`, nil},
 		{"empty.csv", "", "empty.csv:1: no header: the file is empty", nil},
 		{"head.csv", "a,b\n", "head.csv:1: no rows", nil},
 		{"rows.svm", "1 1:1\n-1 1:2\n", "rows.svm is LIBSVM text; -label", []string{"-label", "y"}},
@@ -214,6 +214,7 @@ func TestCheckpointSize(t *testing.T) {
 	text, err := os.ReadFile(path)
 	require.NoError(t, err)
 	s := searchOn(t, options{Seed: 1, Solver: solverSAA, Lo: 1e-5, Hi: 10, Loss: "logistic"}, path)
+	require.NoError(t, s.begin(1))
 	_, err = s.engine.solver.Run(context.Background(), bilevel.Run{Steps: 1000})
 	require.NoError(t, err)
 	var saved bytes.Buffer

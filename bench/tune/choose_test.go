@@ -180,7 +180,7 @@ func TestTuneStartsFromSingle(t *testing.T) {
 	o := options{Seed: 1, Steps: 100, Lo: 1e-5, Hi: 10, Loss: "logistic", Solver: solverSAA}
 	run := searchOn(t, o, cancer)
 	require.NoError(t, run.run(context.Background(), kit.Terminal{}))
-	best, err := bestSingle(context.Background(), run.engine.problem, run.Lo, run.Hi)
+	best, err := bestSingle(context.Background(), run.problem, run.Lo, run.Hi)
 	require.NoError(t, err)
 	assert.InEpsilon(t, best.f, run.engine.f[0], 1e-9)
 	assert.Len(t, run.results, 4)

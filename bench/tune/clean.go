@@ -33,7 +33,7 @@ type cleaner struct {
 	folds   []cleanFold
 
 	share  float64   // of wrong labels
-	weight []float64 // of each row
+	weight []float64 // of each row, a mean over the folds
 	own    []float64 // probability of its label, by the models that it did not train
 	vote   []int     // the likeliest class by these
 	sure   []float64 // its probability
@@ -59,9 +59,9 @@ func (t *search) newCleaner() *cleaner {
 			d.Label[i] = (b + 1) / 2
 		}
 	}
-	of := foldsOf(t.design, t.Folds, false, t.Seed)
+	in, out := t.deal()
 	for k := range c.folds {
-		c.folds[k].in, c.folds[k].out = inAndOut(of, k)
+		c.folds[k].in, c.folds[k].out = in[k], out[k]
 	}
 	return c
 }
@@ -79,9 +79,8 @@ func (c *cleaner) try(ctx context.Context) (err error) {
 		if f.p, err = c.problem(c.rows.Subset(f.in), c.rows.Subset(f.out)); err != nil {
 			return err
 		}
-		f.f = implicit.New(f.p)
+		f.f, f.grad = implicit.New(f.p), make([]float64, len(f.in))
 		f.x, f.y = vectors(f.p)
-		f.grad = make([]float64, len(f.x))
 	}
 	lo, one := make([]float64, len(c.own)), slices.Repeat([]float64{1}, len(c.own))
 	p, weight := make([]float64, c.classes), make([]float64, len(c.own))
@@ -122,10 +121,8 @@ func (f *cleanFold) judge(x []float64) (err error) {
 	for a, i := range f.in {
 		f.x[a] = x[i]
 	}
-	if f.f.Solve(f.y, f.x, 1e-6) != nil {
-		if err := f.p.Solution(f.y, f.x); err != nil {
-			return err
-		}
+	if err := minimise(f.p, f.f, f.y, f.x); err != nil {
+		return err
 	}
 	f.value, err = f.f.Gradient(f.grad, f.x, f.y)
 	return err
@@ -133,18 +130,11 @@ func (f *cleanFold) judge(x []float64) (err error) {
 
 // objective returns the mean loss of the held-out rows of all folds but one, which these weights judge.
 func (c *cleaner) objective(grad, x []float64, without int) (value float64, err error) {
-	err = parallel(len(c.folds), func(k int) error {
-		if k == without {
-			return nil
-		}
-		return c.folds[k].judge(x)
-	})
+	others := slices.Delete(slices.Clone(c.folds), without, without+1)
+	err = parallel(len(others), func(k int) error { return others[k].judge(x) })
 	clear(grad)
-	for k, f := range c.folds {
+	for _, f := range others {
 		share := float64(len(f.out)) / float64(len(x))
-		if k == without {
-			continue
-		}
 		value += share * f.value
 		for a, i := range f.in {
 			grad[i] += share * f.grad[a]
@@ -264,15 +254,13 @@ func (t *search) reportCleaning(w io.Writer) {
 		fmt.Fprintf(w, "         row %s: %q, others vote %q; probability of its label %.2g, self-confidence %.2g\n",
 			c.rows.IDs[i], t.classes[int(c.rows.Label[i])], t.classes[c.vote[i]], c.own[i], c.self[i])
 	}
-	switch few := len(c.own) < fewRows; {
-	case c.chance():
+	if c.chance() {
 		fmt.Fprintln(w, "         votes and labels agree by chance alone: no cleaned model is tried, and the rows are no finding")
-	case few:
+	} else if len(c.own) < fewRows {
 		fmt.Fprintf(w, "         of fewer than %d rows some are named by chance\n", fewRows)
 	}
-	fmt.Fprintln(w, "         only training rows are judged; the cleaned model tells the true label: its held-out loss allows for\n"+
-		"         the share of wrong ones, its test loss counts each test label as right")
-	fmt.Fprintln(w)
+	fmt.Fprint(w, "         only training rows are judged; the cleaned model tells the true label: its held-out loss allows for\n"+
+		"         the share of wrong ones, its test loss counts each test label as right\n\n")
 }
 
 func (t *search) writeRows(w io.Writer) error {

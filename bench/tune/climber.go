@@ -130,13 +130,17 @@ func (c *climber) fit(lambda float64) error {
 			c.x[k] = c.weights[c.active[k]]
 		}
 	}
-	if c.f.Solve(c.u, c.x, 1e-6) != nil {
-		if err := c.p.Solution(c.u, c.x); err != nil {
-			return err
-		}
-	}
+	err := minimise(c.p, c.f, c.u, c.x)
 	c.expand()
-	return nil
+	return err
+}
+
+// minimise takes y to the minimum of g(x, ·), and begins at 0 where it does not come there.
+func minimise(p *hyperopt.Problem, f *implicit.Function, y, x []float64) error {
+	if f.Solve(y, x, 1e-6) == nil {
+		return nil
+	}
+	return p.Solution(y, x)
 }
 
 func (c *climber) expand() {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 
 	"stable/bench/kit"
 	"stable/bilevel/hyperopt"
@@ -117,26 +118,19 @@ func hint(err error, regression bool) error {
 }
 
 func enough(d *data.Data, parts int, regression bool) error {
-	want, few := []int{1: 1, 2: 2, 3: 4}[parts], fewest(d, regression)
-	count := []int{d.Rows()}
-	if !regression {
-		count = countClasses(d)
-	}
+	want, few, hint := 1<<(parts-1), fewest(d, regression), ""
 	switch {
 	case few >= want:
 		return nil
 	case regression:
 		return fmt.Errorf("%s: %d rows, want at least %d", d.Name, few, want)
-	case len(count) > 2:
-		return fmt.Errorf("%s: %d rows of class %q, one of %d, are too few to split into %d parts: want at least %d of each; "+
-			"-class sets one class against the rest; for a regression, use -loss squared",
-			d.Name, few, d.Classes[slices.Index(count, few)], len(count), parts, want)
 	case few == 0:
 		return fmt.Errorf("%s: all rows (%d) are of one class", d.Name, d.Rows())
+	case len(d.Classes) > 2:
+		hint = "; -class sets one class against the rest; for a regression, use -loss squared"
 	}
-	return fmt.Errorf("%s: %d rows of class %q and %d of class %q are too few to split into %d parts: want "+
-		"at least %d of each",
-		d.Name, count[0], d.Classes[0], count[1], d.Classes[1], parts, want)
+	return fmt.Errorf("%s: %d rows of class %q, one of %d, are too few to split into %d parts: want at least %d of each%s",
+		d.Name, few, d.Classes[slices.Index(countClasses(d), few)], len(d.Classes), parts, want, hint)
 }
 
 func countClasses(d *data.Data) []int {
@@ -242,7 +236,10 @@ func (s *dataSet) prepare(parts []*data.Data, regression bool) error {
 	}
 	for i, d := range all {
 		all[i] = data.WithBias(d)
-		all[i].Label = s.target.apply(d.Label)
+		all[i].Label = make([]float64, d.Rows())
+		for k, b := range d.Label {
+			all[i].Label[k] = (b - s.target.Mean) / s.target.Deviation
+		}
 	}
 	s.design, s.test = all[0], all[len(all)-1]
 	if rows == 2 {
@@ -258,11 +255,9 @@ func constant(d *data.Data) string {
 	}
 	var names []string
 	for _, j := range list {
-		name := fmt.Sprint(j + 1)
-		if d.Features != nil {
-			name = fmt.Sprintf("%q", d.Features[j])
+		if names = append(names, fmt.Sprint(j+1)); d.Features != nil {
+			names[len(names)-1] = strconv.Quote(d.Features[j])
 		}
-		names = append(names, name)
 	}
 	return fmt.Sprintf("%d with one value in all these rows, which cannot help: %s", len(list), some(names))
 }
@@ -275,12 +270,4 @@ func measureTarget(label []float64) targetScale {
 	}
 	mean, deviation := meanOf(label)
 	return targetScale{mean, deviation * math.Sqrt(float64(len(label)))}
-}
-
-func (t targetScale) apply(label []float64) []float64 {
-	z := make([]float64, len(label))
-	for i, b := range label {
-		z[i] = (b - t.Mean) / t.Deviation
-	}
-	return z
 }

@@ -2,25 +2,30 @@ package tune
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
+	"flag"
 	"fmt"
 	"math"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
 	"stable/bench/kit"
 	"stable/bilevel"
+	"stable/bilevel/atomicfile"
 	"stable/bilevel/hyperopt"
 )
 
 // engine is a run of a method on a tuning problem, with its curve of F.
 type engine struct {
+	options
 	problem *hyperopt.Problem
 	method  bilevel.Method
 	solver  *bilevel.Solver
-	steps   int
-	saving
+	path    string // of the checkpoint; empty: none
 
 	result  bilevel.Result
 	from    int       // the step at which this process began
@@ -29,97 +34,71 @@ type engine struct {
 	y       []float64 // where exact F was last minimised in y, and starts the next time
 }
 
-type saving struct {
-	path  string        // empty: nowhere
-	every time.Duration // solving between two checkpoints
-	fresh bool          // forget what is there
-}
-
-func adaptive(p *hyperopt.Problem) bilevel.Method {
-	return bilevel.STABLE{MuG: p.StrongConvexity(), CGxy: p.CrossBound()}
-}
-
 func vectors(p *hyperopt.Problem) (x, y []float64) {
 	dx, dy := p.Dims()
 	return make([]float64, dx), make([]float64, dy)
 }
 
-func newEngine(p *hyperopt.Problem, m bilevel.Method, steps int, seed uint64) (*engine, error) {
-	x0, y0 := vectors(p)
-	p.Start(x0, y0)
-	e := &engine{problem: p, steps: steps, method: m}
-	return e, e.begin(x0, y0, seed)
-}
-
-func (e *engine) begin(x0, y0 []float64, seed uint64) (err error) {
-	lo, hi := e.problem.Box()
-	e.solver, err = bilevel.New(e.problem, e.method,
-		bilevel.Options{X0: x0, Y0: y0, Set: bilevel.Box{Lo: lo, Hi: hi}, Seed: seed})
-	return err
-}
-
-func (e *engine) start(lambda float64, seed uint64) error {
-	lo, hi := e.problem.Box()
-	x0, y0 := vectors(e.problem)
-	e.problem.Uniform(x0, lambda)
-	for i, v := range x0 {
-		x0[i] = min(max(v, lo[i]), hi[i])
-	}
-	if _, err := e.problem.Clone().ObjectiveFrom(nil, y0, x0); err != nil {
-		return err
-	}
-	return e.begin(x0, y0, seed)
+func (o options) newEngine(p *hyperopt.Problem, m bilevel.Method, x0, y0 []float64) (*engine, error) {
+	lo, hi := p.Box()
+	s, err := bilevel.New(p, m, bilevel.Options{X0: x0, Y0: y0, Set: bilevel.Box{Lo: lo, Hi: hi}, Seed: o.Seed})
+	return &engine{options: o, problem: p, method: m, solver: s}, err
 }
 
 // run goes to the last step, from a checkpoint if there is one. It computes F exactly at some steps,
-// outside the measured time.
+// evenly spaced on a logarithmic axis, outside the measured time.
 func (e *engine) run(ctx context.Context, p *kit.Progress, out kit.Terminal) error {
 	defer p.Clear()
 	if err := e.resume(out); err != nil {
 		return err
 	}
-	truth := e.problem.Clone()
-	_, y := vectors(e.problem)
-	e.from, e.y = e.solver.K(), y
-	next, arrived := 0, false // the point of the curve that comes next
+	truth, s := e.problem.Clone(), e.solver
+	_, e.y = vectors(e.problem)
+	e.from = s.K()
+	ratio := math.Pow(float64(e.Steps), 1./40)
+	if small(e.problem) {
+		ratio = math.Pow(float64(e.Steps), 1./120)
+	}
+	last, next := -1, 1.0 // recorded steps
 	var failed error
 	record := func(s *bilevel.Solver) bool {
-		if k := s.K(); len(e.f) > 0 && k < e.steps && k < e.mark(next) && !arrived {
-			p.Update(float64(k)/float64(e.steps), "step %d of %d, F = %.6f", k, e.steps, e.f[len(e.f)-1])
-			return true
-		}
-		for e.mark(next) <= s.K() {
-			next++
-		}
-		f, err := truth.ObjectiveFrom(nil, e.y, s.X())
-		if err != nil {
-			failed = err
+		var f float64
+		if f, failed = truth.ObjectiveFrom(nil, e.y, s.X()); failed != nil {
 			return false
 		}
+		for last = s.K(); next <= float64(last); {
+			next = max(next+1, math.Floor(next*ratio))
+		}
 		c := s.Counts()
-		e.samples = append(e.samples, float64(c.Xi+c.Phi))
-		e.f = append(e.f, f)
-		p.Update(float64(s.K())/float64(e.steps), "step %d of %d, F = %.6f", s.K(), e.steps, f)
+		e.samples, e.f = append(e.samples, float64(c.Xi+c.Phi)), append(e.f, f)
+		p.Update(float64(last)/float64(e.Steps), "step %d of %d, F = %.6f", last, e.Steps, f)
 		return true
 	}
-	record(e.solver)
-	if s := e.solver; s.K() >= e.steps { // it was interrupted in what comes next
+	watch := func(s *bilevel.Solver) bool {
+		k := s.K()
+		if k == e.Steps || float64(k) >= next {
+			return record(s)
+		}
+		p.Update(float64(k)/float64(e.Steps), "step %d of %d, F = %.6f", k, e.Steps, kit.Last(e.f))
+		return true
+	}
+	if !record(s) || s.K() >= e.Steps { // it was interrupted in what comes next
 		e.result = bilevel.Result{X: slices.Clone(s.X()), Y: slices.Clone(s.Y()), Steps: s.K(), Counts: s.Counts(),
-			Activity: s.Activity(), Reason: bilevel.StepLimit}
+			Reason: bilevel.StepLimit}
 		return failed
 	}
 	for {
-		r, err := e.solver.Run(ctx, bilevel.Run{Steps: e.steps - e.solver.K(), Time: e.every, Progress: record})
-		r.Steps, r.Elapsed = e.solver.K(), r.Elapsed+e.result.Elapsed
+		r, err := s.Run(ctx, bilevel.Run{Steps: e.Steps - s.K(), Time: e.every, Progress: watch})
+		r.Steps, r.Elapsed = s.K(), r.Elapsed+e.result.Elapsed
 		e.result = r
-		if arrived = r.Reason == bilevel.Arrived; arrived && e.mark(next-1) < e.solver.K() {
-			record(e.solver)
+		if r.Reason == bilevel.Arrived && last < s.K() {
+			record(s)
 		}
-		goOn := err == nil && r.Reason == bilevel.TimeLimit
-		if e.path != "" && (goOn || errors.Is(err, context.Canceled)) {
-			err = errors.Join(e.solver.SaveFile(e.path), err)
+		goOn, canceled := err == nil && r.Reason == bilevel.TimeLimit, errors.Is(err, context.Canceled)
+		if e.path != "" && (goOn || canceled) {
+			err = errors.Join(s.SaveFile(e.path), err)
 		}
-		if errors.Is(err, context.Canceled) {
+		if canceled {
 			fmt.Fprintln(out.Stderr, "bench: interrupted; what there is will be reported, unless a second interrupt comes")
 		}
 		if !goOn || err != nil {
@@ -137,42 +116,65 @@ func (e *engine) away() float64 {
 	return math.Sqrt(diff / size)
 }
 
-// mark returns the step of point i of the curve; the points are evenly spaced on a logarithmic
-// axis.
-func (e *engine) mark(i int) int {
-	points := 40.0
-	if e.small() {
-		points = 120
-	}
-	k := 1.0
-	for ; i > 1; i-- {
-		k = max(k+1, math.Floor(k*math.Pow(float64(e.steps), 1/points)))
-	}
-	return int(k)
+func small(p *hyperopt.Problem) bool { return p.Train().Rows() <= kit.ManyRows }
+
+// checkpoint is the file of a run. Other options, data and builds have another.
+func (o options) checkpoint(build string, data ...string) string {
+	folder := o.out
+	o.out, o.every, o.fresh = "", 0, false // what may change when a run goes on
+	sum := sha256.Sum256(fmt.Appendf(nil, "%+v %q %q", o, build, data))
+	return filepath.Join(folder, fmt.Sprintf("%.6x.checkpoint", sum))
 }
 
-func (e *engine) small() bool { return e.problem.Train().Rows() <= kit.ManyRows }
+func (e *engine) resume(out kit.Terminal) error {
+	if e.path == "" {
+		return nil
+	}
+	if e.fresh {
+		return e.forget()
+	}
+	err := kit.FirstOf(atomicfile.Sweep(e.path), e.solver.LoadFile(e.path))
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	if errors.Is(err, bilevel.ErrDamaged) {
+		fmt.Fprintf(out.Stderr, "bench: %v; trying the one before\n", err)
+		err = e.solver.LoadFile(e.path + ".old")
+	}
+	if err != nil {
+		return fmt.Errorf("%w\nuse -fresh to start over, or another -out to keep it", err)
+	}
+	fmt.Fprintf(out.Stdout, "goes on at step %d of %d, where it was interrupted\n\n", e.solver.K(), e.Steps)
+	return nil
+}
 
-func checkSave(every time.Duration) error {
-	if every < 0 {
-		return fmt.Errorf("%w: -save is %v, want ≥ 0", kit.ErrUsage, every)
+func (e *engine) forget() error {
+	for _, path := range []string{e.path, e.path + ".old"} {
+		if err := os.Remove(path); e.path != "" && err != nil && !errors.Is(err, os.ErrNotExist) {
+			return err
+		}
 	}
 	return nil
 }
 
-func checkIntercept(how string, known ...string) error {
-	if !slices.Contains(known, how) {
-		return fmt.Errorf("%w: -intercept is %q, want %s", kit.ErrUsage, how, strings.Join(known, " or "))
-	}
-	return nil
+// shared adds the flags of both commands.
+func (o *options) shared(fs *flag.FlagSet) {
+	fs.Uint64Var(&o.Seed, "seed", 1, "seed of the split and of the samples")
+	fs.StringVar(&o.Label, "label", "", "`COLUMN` of the label in a CSV file (default: the last)")
+	fs.DurationVar(&o.every, "save", time.Second, "time between two checkpoints of SAA-Newton in the folder -out; 0: none")
+	fs.BoolVar(&o.fresh, "fresh", false, "begin again where an interrupted SAA-Newton could go on")
 }
 
-func checkSteps(steps int, lo, hi float64) error {
+func (o *options) checkShared(steps int, intercepts ...string) error {
 	switch {
+	case o.every < 0:
+		return fmt.Errorf("%w: -save is %v, want ≥ 0", kit.ErrUsage, o.every)
+	case !slices.Contains(intercepts, o.Intercept):
+		return fmt.Errorf("%w: -intercept is %q, want %s", kit.ErrUsage, o.Intercept, strings.Join(intercepts, " or "))
 	case steps < 1:
 		return fmt.Errorf("%w: -steps is %d, want ≥ 1", kit.ErrUsage, steps)
-	case !(lo > 0 && lo < hi) || math.IsInf(hi, 1):
-		return fmt.Errorf("%w: -lo %v -hi %v, want 0 < lo < hi", kit.ErrUsage, lo, hi)
+	case !(o.Lo > 0 && o.Lo < o.Hi) || math.IsInf(o.Hi, 1):
+		return fmt.Errorf("%w: -lo %v -hi %v, want 0 < lo < hi", kit.ErrUsage, o.Lo, o.Hi)
 	}
 	return nil
 }

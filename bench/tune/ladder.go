@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
-	"runtime"
 	"slices"
 	"sync"
 	"time"
@@ -30,40 +29,39 @@ func (t *search) climbers() (list []fold, err error) {
 		c, err := t.newClimber(t.parts[0])
 		return []fold{{c, ascending(make([]float64, t.parts[1].Rows())), t.parts[1]}}, err
 	}
-	of := foldsOf(t.design, t.Folds, t.regression(), t.Seed)
+	in, out := t.deal()
 	for k := range t.Folds {
-		in, out := inAndOut(of, k)
-		c, err := t.newClimber(t.design.Subset(in))
+		c, err := t.newClimber(t.design.Subset(in[k]))
 		if err != nil {
 			return nil, err
 		}
-		list = append(list, fold{c, out, t.design.Subset(out)})
+		list = append(list, fold{c, out[k], t.design.Subset(out[k])})
 	}
 	return list, nil
 }
 
-func inAndOut(of []int, fold int) (in, out []int) {
-	for i, f := range of {
-		if f == fold {
-			out = append(out, i)
-		} else {
-			in = append(in, i)
-		}
-	}
-	return in, out
-}
-
-func foldsOf(d *data.Data, k int, regression bool, seed uint64) []int {
-	of, dealt := make([]int, d.Rows()), map[float64]int{}
-	for _, i := range rand.New(rand.NewPCG(seed, 'f')).Perm(d.Rows()) {
+// deal returns the rows in and out of the training of each fold; each class is dealt evenly.
+func (t *search) deal() (in, out [][]int) {
+	n := t.design.Rows()
+	of, dealt := make([]int, n), map[float64]int{}
+	for _, i := range rand.New(rand.NewPCG(t.Seed, 'f')).Perm(n) {
 		class := 0.0
-		if !regression {
-			class = d.Label[i]
+		if !t.regression() {
+			class = t.design.Label[i]
 		}
-		of[i] = dealt[class] % k
+		of[i] = dealt[class] % t.Folds
 		dealt[class]++
 	}
-	return of
+	in, out = make([][]int, t.Folds), make([][]int, t.Folds)
+	for i, own := range of {
+		for k := range t.Folds {
+			if k != own {
+				in[k] = append(in[k], i)
+			}
+		}
+		out[own] = append(out[own], i)
+	}
+	return in, out
 }
 
 func (t *search) runExact(ctx context.Context, p *kit.Progress) error {
@@ -150,21 +148,15 @@ func (t *search) try(ctx context.Context, r *result, folds []fold, lambdas []flo
 func least(values []float64) int { return slices.Index(values, slices.Min(values)) }
 
 func parallel(n int, do func(i int) error) error {
-	errs, next := make([]error, n), make(chan int)
+	errs := make([]error, n)
 	var wg sync.WaitGroup
-	for range min(runtime.GOMAXPROCS(0), n) {
+	for i := range n {
 		wg.Add(1)
 		go func() {
 			defer wg.Done()
-			for i := range next {
-				errs[i] = do(i)
-			}
+			errs[i] = do(i)
 		}()
 	}
-	for i := range n {
-		next <- i
-	}
-	close(next)
 	wg.Wait()
 	return kit.FirstOf(errs...)
 }

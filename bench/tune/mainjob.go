@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"path/filepath"
 	"text/tabwriter"
 	"time"
@@ -38,48 +37,34 @@ again, and ends with the same table; its curve then begins there. The other comm
 Flags:
 `
 
-type job struct {
-	data, label, out string
-	seed             uint64
-	steps            int
-	lo, hi           float64
-	intercept        string
-	every            time.Duration // solving between two checkpoints; 0: none
-	fresh            bool
-}
-
 // Main is the main job.
 func Main(ctx context.Context, args []string, out kit.Terminal) error {
-	var j job
+	var o options
 	fs := kit.NewFlags("bench", mainUsage, "")
-	fs.StringVar(&j.data, "data", kit.ShippedData, "`FILE` of LIBSVM or CSV text, plain, gzip or bzip2; -: standard input")
-	fs.StringVar(&j.label, "label", "", "`COLUMN` of the label in a CSV file (default: the last)")
-	fs.StringVar(&j.out, "out", "out", "`FOLDER` for the figure and its numbers")
-	fs.Uint64Var(&j.seed, "seed", 1, "seed of the split and of the samples")
-	fs.IntVar(&j.steps, "steps", 20000, "steps of each method, two samples each")
-	fs.StringVar(&j.intercept, "intercept", "free", "`HOW` the intercept is trained: free, penalised like a feature, or none")
-	fs.Float64Var(&j.lo, "lo", 1e-3, "least regularisation weight")
-	fs.Float64Var(&j.hi, "hi", 10, "largest regularisation weight")
-	fs.DurationVar(&j.every, "save", time.Second, "time between two checkpoints in the folder -out; 0: none")
-	fs.BoolVar(&j.fresh, "fresh", false, "begin again where an interrupted run could go on")
+	path := fs.String("data", kit.ShippedData, "`FILE` of LIBSVM or CSV text, plain, gzip or bzip2; -: standard input")
+	o.shared(fs)
+	fs.StringVar(&o.out, "out", "out", "`FOLDER` for the figure and its numbers")
+	fs.IntVar(&o.Steps, "steps", 20000, "steps of each method, two samples each")
+	fs.StringVar(&o.Intercept, "intercept", "free", "`HOW` the intercept is trained: free, penalised like a feature, or none")
+	fs.Float64Var(&o.Lo, "lo", 1e-3, "least regularisation weight")
+	fs.Float64Var(&o.Hi, "hi", 10, "largest regularisation weight")
 	if err := kit.Parse(fs, args, out); err != nil {
 		return err
 	}
-	intercept := checkIntercept(j.intercept, "free", penalised, "none")
-	if err := kit.FirstOf(checkSave(j.every), intercept, checkSteps(j.steps, j.lo, j.hi)); err != nil {
+	if err := o.checkShared(o.Steps, "free", penalised, "none"); err != nil {
 		return err
 	}
-	t, err := newTuning(j)
+	t, err := newTuning(o, *path)
 	if err != nil {
 		return err
 	}
-	return drive(ctx, t, j.out, out)
+	return drive(ctx, t, o.out, out)
 }
 
 // tuning is one run of the main job.
 type tuning struct {
-	job
-	origin                kit.Source
+	options
+	data                  string
 	all, train, val, test *data.Data
 	constant              string
 	scaling               *data.Scaler
@@ -95,16 +80,17 @@ type singleWeight struct {
 	y         []float64
 }
 
-func newTuning(j job) (*tuning, error) {
-	t := &tuning{job: j}
+func newTuning(o options, path string) (*tuning, error) {
+	t := &tuning{options: o, data: path}
+	var origin kit.Source
 	var err error
-	if t.all, t.origin, err = kit.OpenData(j.data, data.ReadOptions{LabelColumn: j.label}); err != nil {
+	if t.all, origin, err = kit.OpenData(path, data.ReadOptions{LabelColumn: o.Label}); err != nil {
 		return nil, err
 	}
 	if err := enough(t.all, 3, false); err != nil {
 		return nil, err
 	}
-	parts, err := t.all.SplitStratified(j.seed, 2, 1, 1)
+	parts, err := t.all.SplitStratified(o.Seed, 2, 1, 1)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", t.all.Name, err)
 	}
@@ -113,30 +99,25 @@ func newTuning(j job) (*tuning, error) {
 		return nil, err
 	}
 	for i := range parts {
-		if j.intercept != "none" {
+		if o.Intercept != "none" {
 			parts[i] = data.WithBias(parts[i])
 		}
 	}
 	t.train, t.val, t.test = parts[0], parts[1], parts[2]
-	p, err := hyperopt.New(t.train, t.val, hyperopt.Options{
-		Form: hyperopt.Exp, Lo: math.Log(2 * j.lo), Hi: math.Log(2 * j.hi), Workers: 2,
-		PenaliseIntercept: j.intercept == penalised,
-	})
+	p, err := o.problem(hyperopt.Logistic, t.train, t.val)
 	if err != nil {
 		return nil, err
 	}
-	if t.engine, err = newEngine(p, saa.Newton{}, j.steps, j.seed); err != nil {
-		return nil, err
+	if t.engine, err = t.begin(p, saa.Newton{}); err == nil && o.every > 0 {
+		t.engine.path = o.checkpoint(kit.Build(), origin.SHA256)
 	}
-	if j.every > 0 {
-		t.engine.saving = saving{checkpoint(j.out, kit.Identity{
-			Options: fmt.Sprintf("-label %q -seed %d -steps %d -lo %v -hi %v -intercept %s",
-				j.label, j.seed, j.steps, j.lo, j.hi, j.intercept),
-			Data:  []kit.Source{t.origin},
-			Build: kit.Build(),
-		}), j.every, j.fresh}
-	}
-	return t, nil
+	return t, err
+}
+
+func (t *tuning) begin(p *hyperopt.Problem, m bilevel.Method) (*engine, error) {
+	x0, y0 := vectors(p)
+	p.Start(x0, y0)
+	return t.newEngine(p, m, x0, y0)
 }
 
 func (t *tuning) describe(w io.Writer) {
@@ -147,62 +128,57 @@ func (t *tuning) describe(w io.Writer) {
 		fmt.Fprintf(w, "constant %s\n", t.constant)
 	}
 	fmt.Fprintf(w, "split    %d training, %d validation, %d test rows (seed %d)\n",
-		t.train.Rows(), t.val.Rows(), t.test.Rows(), t.seed)
+		t.train.Rows(), t.val.Rows(), t.test.Rows(), t.Seed)
 	fmt.Fprintf(w, "problem  min over x of the validation loss of argmin_y mean logistic loss + Σ "+
-		"½exp(x_i)·y_i², weights ½exp(x_i) in [%g, %g]\n", t.lo, t.hi)
+		"½exp(x_i)·y_i², weights ½exp(x_i) in [%g, %g]\n", t.Lo, t.Hi)
 	fmt.Fprintf(w, "method   %s, with nothing to choose\n\n", t.engine.method.Name())
 }
 
 // run leaves a second method that fails or is interrupted out.
 func (t *tuning) run(ctx context.Context, out kit.Terminal) error {
-	runErr := t.engine.run(ctx, kit.NewProgress(out), out)
-	if runErr != nil && !errors.Is(runErr, context.Canceled) && !errors.Is(runErr, bilevel.ErrDiverged) {
-		return runErr
+	p := t.engine.problem
+	err := t.engine.run(ctx, kit.NewProgress(out), out)
+	if err != nil && !stopped(err) {
+		return err
 	}
-	if runErr == nil {
-		e, err := newEngine(t.engine.problem.Clone(), adaptive(t.engine.problem), t.steps, t.seed)
+	if err == nil {
+		e, err := t.begin(p.Clone(), bilevel.STABLE{MuG: p.StrongConvexity(), CGxy: p.CrossBound()})
 		if err != nil {
 			return err
 		}
-		if err := e.run(ctx, kit.NewProgress(out), out); err == nil {
+		if e.run(ctx, kit.NewProgress(out), out) == nil {
 			t.beside = e
 		}
 	}
-	if err := t.reference(kit.NewProgress(out)); err != nil {
-		return errors.Join(err, runErr)
-	}
-	return runErr
+	return errors.Join(t.reference(kit.NewProgress(out)), err)
 }
 
 func (t *tuning) ready() bool { return t.best != nil }
 
 func (t *tuning) method() *engine { return t.engine }
 
-func (t *tuning) reference(p *kit.Progress) error {
-	defer p.Clear()
-	p.Update(0.01, "exact: single weights")
-	var err error
-	if t.grid, err = bestSingle(context.Background(), t.engine.problem, t.lo, t.hi); err != nil {
+func (t *tuning) reference(progress *kit.Progress) (err error) {
+	defer progress.Clear()
+	p := t.engine.problem
+	progress.Update(0.01, "exact: single weights")
+	if t.grid, err = bestSingle(context.Background(), p, t.Lo, t.Hi); err != nil {
 		return err
 	}
-	p.Update(0.3, "exact: least F")
-	x := make([]float64, len(t.engine.result.X))
-	t.engine.problem.Uniform(x, t.grid.lambda)
-	t.best, err = kit.LeastF(t.engine.problem, x, t.engine.result.X)
+	progress.Update(0.3, "exact: least F")
+	x, _ := vectors(p)
+	p.Uniform(x, t.grid.lambda)
+	t.best, err = kit.LeastF(p, x, t.engine.result.X)
 	return err
 }
 
 func (t *tuning) report(w io.Writer) error {
-	e := t.engine
-	dx, dy := e.problem.Dims()
-	x0, y0, y, least := make([]float64, dx), make([]float64, dy), make([]float64, dy), make([]float64, dy)
-	e.problem.Start(x0, y0)
-	f0, err := e.problem.ObjectiveFrom(nil, y0, x0)
-	if err != nil {
-		return err
-	}
-	f, err := e.problem.ObjectiveFrom(nil, y, e.result.X)
-	if err != nil {
+	e, p, name := t.engine, t.engine.problem, t.engine.method.Name()
+	x0, y0 := vectors(p)
+	_, y := vectors(p)
+	p.Start(x0, y0)
+	f0, err0 := p.ObjectiveFrom(nil, y0, x0)
+	f, err := p.ObjectiveFrom(nil, y, e.result.X)
+	if err := kit.FirstOf(err0, err); err != nil {
 		return err
 	}
 	fmt.Fprintf(w, "result       F fell from %.4g to %.4g; the best single weight has %.4g, and the least is %.4g\n",
@@ -212,22 +188,22 @@ func (t *tuning) report(w io.Writer) error {
 	fmt.Fprintln(tw, "\tF: validation loss\tF − F*\tvalidation accuracy\ttest loss\ttest accuracy\t")
 	row := func(name string, f float64, y []float64) {
 		fmt.Fprintf(tw, "%s\t%.6f\t%.2e\t%.4f\t%.6f\t%.4f\t\n", name, f, f-t.best.F, hyperopt.Accuracy(t.val, y),
-			e.problem.Loss().Mean(t.test, y), hyperopt.Accuracy(t.test, y))
+			p.Loss().Mean(t.test, y), hyperopt.Accuracy(t.test, y))
 	}
 	row("start", f0, y0)
-	row(fmt.Sprintf("best single weight of %d: %.3g", gridSize(e.problem), t.grid.lambda), t.grid.f, t.grid.y)
-	row(fmt.Sprintf("%s, x after %d steps", e.method.Name(), e.result.Steps), f, y)
-	row(e.method.Name()+", its own y", e.problem.Loss().Mean(t.val, e.result.Y), e.result.Y)
+	row(fmt.Sprintf("best single weight of %d: %.3g", gridSize(p), t.grid.lambda), t.grid.f, t.grid.y)
+	row(fmt.Sprintf("%s, x after %d steps", name, e.result.Steps), f, y)
+	row(name+", its own y", p.Loss().Mean(t.val, e.result.Y), e.result.Y)
 	if b := t.beside; b != nil {
-		if f, err = b.problem.ObjectiveFrom(nil, y, b.result.X); err != nil {
+		if f, err = p.ObjectiveFrom(nil, y, b.result.X); err != nil {
 			return err
 		}
-		row(fmt.Sprintf("%s, adaptive, x after %d steps", b.method.Name(), b.result.Steps), f, y)
+		row(fmt.Sprintf("STABLE, adaptive, x after %d steps", b.result.Steps), f, y)
 	}
-	if err := e.problem.Solution(least, t.best.X); err != nil {
+	if err := p.Solution(y, t.best.X); err != nil {
 		return err
 	}
-	row("least F (L-BFGS-B)", t.best.F, least)
+	row("least F (L-BFGS-B)", t.best.F, y)
 	if err := tw.Flush(); err != nil {
 		return err
 	}
@@ -242,7 +218,7 @@ func (t *tuning) report(w io.Writer) error {
 }
 
 func (t *tuning) verdict(y []float64) string {
-	loss := func(y []float64) []float64 { return rowLosses(t.engine.problem.Loss(), t.test, y) }
+	loss := func(y []float64) []float64 { return rowLosses(hyperopt.Logistic, t.test, y, 1) }
 	mean, deviation := difference(loss(y), loss(t.grid.y))
 	s := fmt.Sprintf("changes the loss of the best single weight by %+.3g ± %.2g", mean, deviation)
 	switch {
@@ -255,26 +231,23 @@ func (t *tuning) verdict(y []float64) string {
 		s, len(t.best.X), t.val.Rows())
 }
 
-func (t *tuning) curve(e *engine, name string) plot.Series {
-	gap := make([]float64, len(e.f)-1)
-	for i, f := range e.f[1:] {
-		gap[i] = f - t.best.F
-	}
-	return plot.Series{Name: name, X: e.samples[1:], Y: gap, Style: kit.Style(e.method.Name())}
-}
-
 func (t *tuning) write(w io.Writer) error {
-	series := []plot.Series{t.curve(t.engine, t.engine.method.Name())}
-	if t.beside != nil {
-		series = append(series, t.curve(t.beside, t.beside.method.Name()+", adaptive"))
+	panel := plot.Panel{
+		Title: fmt.Sprintf("Tuning on %s", filepath.Base(t.data)),
+		X:     plot.Axis{Label: "samples drawn, ξ and φ", Log: true},
+		Y:     plot.Axis{Label: "F(x^{k}) − F*", Log: true},
+		Lines: []plot.Line{{Label: "best single weight", C: t.grid.f - t.best.F}},
 	}
-	fig := plot.Figure{Panels: []plot.Panel{{
-		Title:  fmt.Sprintf("Tuning on %s", filepath.Base(t.data)),
-		X:      plot.Axis{Label: "samples drawn, ξ and φ", Log: true},
-		Y:      plot.Axis{Label: "F(x^{k}) − F*", Log: true},
-		Series: series,
-		Lines:  []plot.Line{{Label: "best single weight", C: t.grid.f - t.best.F}},
-	}}}
+	for i, e := range []*engine{t.engine, t.beside} {
+		if e != nil {
+			s := plot.Series{Name: e.method.Name() + []string{"", ", adaptive"}[i], X: e.samples[1:], Style: kit.Style(e.method.Name())}
+			for _, f := range e.f[1:] {
+				s.Y = append(s.Y, f-t.best.F)
+			}
+			panel.Series = append(panel.Series, s)
+		}
+	}
+	fig := plot.Figure{Panels: []plot.Panel{panel}}
 	err := put(t.out, map[string]func(io.Writer) error{"tuning.svg": fig.WriteSVG, "tuning.csv": fig.WriteCSV})
 	if err != nil {
 		return err

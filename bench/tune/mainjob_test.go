@@ -92,7 +92,7 @@ func TestMainUsage(t *testing.T) {
 		want   string
 		args   []string
 	}{
-		{1, `rare.csv: 30 rows of class "0" and 1 of class "1" are too few`, []string{"-data", rare}},
+		{1, `rare.csv: 1 rows of class "1", one of 2, are too few`, []string{"-data", rare}},
 		{0, "go run ./bench -data", []string{"main", "-h"}},
 		{2, "flag provided but not defined: -dta", []string{"-dta", "x"}},
 		{2, `unexpected argument "x.csv"`, []string{"-seed", "1", "x.csv"}},

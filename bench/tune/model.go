@@ -2,6 +2,7 @@ package tune
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -159,6 +160,7 @@ func jsonOffset(err error, n int) int {
 
 func (m *model) check() error {
 	_, loss := losses[m.Options.Loss]
+	m.Dim = cmp.Or(m.Dim, len(m.Features))
 	switch {
 	case m.Format != modelFormat:
 		return fmt.Errorf("not a model written by tune: its format is %q, want %q", m.Format, modelFormat)
@@ -170,13 +172,13 @@ func (m *model) check() error {
 		return fmt.Errorf("classes %q, want two or more", m.Classes)
 	case len(m.Classes) > 2 && len(m.Intercepts) != len(m.Classes):
 		return fmt.Errorf("%d intercepts for %d classes", len(m.Intercepts), len(m.Classes))
-	case len(m.Features) < 1 || m.dim() > data.MaxIndex:
-		return fmt.Errorf("%d features of %d, want 1 to %d", len(m.Features), m.dim(), data.MaxIndex)
+	case len(m.Features) < 1 || m.Dim > data.MaxIndex:
+		return fmt.Errorf("%d features of %d, want 1 to %d", len(m.Features), m.Dim, data.MaxIndex)
 	}
 	last, finite := 0, isFinite(m.RawIntercept, m.Intercept) && isFinite(m.Intercepts...)
 	for j, f := range m.Features {
-		if f.Index <= last || f.Index > m.dim() {
-			return fmt.Errorf("feature %d has index %d after %d, of %d", j+1, f.Index, last, m.dim())
+		if f.Index <= last || f.Index > m.Dim {
+			return fmt.Errorf("feature %d has index %d after %d, of %d", j+1, f.Index, last, m.Dim)
 		}
 		last = f.Index
 		if n := len(f.Coefficients); n > 0 && n != len(m.Intercepts) {
@@ -193,13 +195,6 @@ func isFinite(values ...float64) bool {
 	return !slices.ContainsFunc(values, func(v float64) bool { return !mat.IsFinite(v) })
 }
 
-func (m *model) dim() int {
-	if m.Dim == 0 {
-		return len(m.Features)
-	}
-	return m.Dim
-}
-
 func (m *model) classification() bool { return losses[m.Options.Loss] == hyperopt.Logistic }
 
 func (m *model) scale() (loss hyperopt.Loss, scores int) {
@@ -210,12 +205,10 @@ func (m *model) scale() (loss hyperopt.Loss, scores int) {
 }
 
 func (m *model) names() (list []string) {
-	some := false
 	for _, f := range m.Features {
 		list = append(list, f.Name)
-		some = some || f.Name != ""
 	}
-	if !some {
+	if strings.Join(list, "") == "" {
 		return nil
 	}
 	return list
@@ -251,22 +244,22 @@ func (m *model) scores(d *data.Data) []float64 {
 // likeliest; for a regression the prediction.
 func (m *model) writePredictions(w io.Writer, id string, ids []string, scores []float64) error {
 	_, n := m.scale()
-	head := []string{"row"}
+	head := "row"
 	if ids != nil {
-		head = append(head, csvField(id))
-	}
-	for k := range n * min(n-1, 1) {
-		head = append(head, csvField("probability "+m.Classes[k]))
+		head += "," + csvField(id)
 	}
 	switch {
 	case n > 1:
-		head = append(head, "class")
+		for _, class := range m.Classes {
+			head += "," + csvField("probability "+class)
+		}
+		head += ",class"
 	case m.classification():
-		head = append(head, "score", "probability", "class")
+		head += ",score,probability,class"
 	default:
-		head = append(head, "prediction")
+		head += ",prediction"
 	}
-	line := append([]byte(strings.Join(head, ",")), '\n')
+	line := []byte(head + "\n")
 	for i := range len(scores) / n {
 		line = strconv.AppendInt(line, int64(i+1), 10)
 		if ids != nil {

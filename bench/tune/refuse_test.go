@@ -64,7 +64,7 @@ func TestTuneRefuses(t *testing.T) {
 		{1, missing, []string{"nowhere.csv"}},
 		{1, notFolder, []string{two, "-out", blocked}},
 		{1, `"colour"`, []string{two, "-label", "colour"}},
-		{1, "3.svm: 2 rows of class \"0\" and 1 of class \"1\" are too few to split into 3 parts",
+		{1, "3.svm: 1 rows of class \"1\", one of 2, are too few to split into 3 parts",
 			[]string{writeText(t, "3.svm", "1 1:1\n0 1:2\n0 1:3\n")}},
 		{1, "3.csv: 3 rows, want at least 4",
 			[]string{writeText(t, "3.csv", "a,y\n1,1.5\n2,2\n3,3\n"), "-loss", "squared"}},

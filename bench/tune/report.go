@@ -10,6 +10,7 @@ import (
 	"text/tabwriter"
 
 	"stable/bench/kit"
+	"stable/bilevel/saa"
 )
 
 var likeLabel = regexp.MustCompile(`(?i)^(label|class|target|y)$`)
@@ -56,7 +57,7 @@ func (t *search) describe(w io.Writer) {
 	}
 	fmt.Fprintf(w, "weights  in [%g, %g]; intercept %s\n", t.Lo, t.Hi, t.Intercept)
 	if t.Solver == solverSAA {
-		fmt.Fprintf(w, "solver   saa: %s, %d steps of two samples each\n\n", t.engine.method.Name(), t.Steps)
+		fmt.Fprintf(w, "solver   saa: %s, %d steps of two samples each\n\n", saa.Newton{}.Name(), t.Steps)
 	} else {
 		fmt.Fprintf(w, "solver   exact: Newton's method on all rows\n\n")
 	}

@@ -2,35 +2,34 @@ package tune
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"slices"
 	"time"
 
 	"stable/bench/kit"
-	"stable/bilevel"
 	"stable/bilevel/hyperopt"
 	"stable/bilevel/hyperopt/data"
+	"stable/bilevel/saa"
 )
 
 // runSampled runs SAA-Newton from the best single weight, and judges both, and the constant, on the
 // rows that no search saw.
 func (t *search) runSampled(ctx context.Context, p *kit.Progress, out kit.Terminal) error {
 	p.Update(0.01, "best single weight, exact")
-	began, e := time.Now(), t.engine
-	best, err := bestSingle(ctx, e.problem, t.Lo, t.Hi)
+	began := time.Now()
+	best, err := bestSingle(ctx, t.problem, t.Lo, t.Hi)
 	if err != nil {
 		return err
 	}
 	constant := &result{Name: rungName(0), Lambda: dropped}
 	single := &result{Name: rungName(1), Lambda: best.lambda, seconds: time.Since(began)}
-	if err := e.start(best.lambda, t.Seed); err != nil {
+	if err := t.begin(best.lambda); err != nil {
 		return err
 	}
+	e := t.engine
 	runErr := e.run(ctx, p, out)
-	if stopped := errors.Is(runErr, context.Canceled) || errors.Is(runErr, bilevel.ErrDiverged); runErr != nil &&
-		!stopped || e.result.Steps == 0 {
+	if runErr != nil && !stopped(runErr) || e.result.Steps == 0 {
 		return runErr
 	}
 	each := &result{Name: "a weight each, by " + e.method.Name(), seconds: e.result.Elapsed,
@@ -44,6 +43,26 @@ func (t *search) runSampled(ctx context.Context, p *kit.Progress, out kit.Termin
 		}
 	}
 	return runErr
+}
+
+func (t *search) begin(lambda float64) (err error) {
+	lo, hi := t.problem.Box()
+	x0, y0 := vectors(t.problem)
+	t.problem.Uniform(x0, lambda)
+	for i, v := range x0 {
+		x0[i] = min(max(v, lo[i]), hi[i])
+	}
+	if _, err := t.problem.Clone().ObjectiveFrom(nil, y0, x0); err != nil {
+		return err
+	}
+	if t.engine, err = t.newEngine(t.problem, saa.Newton{}, x0, y0); err == nil && t.every > 0 {
+		var sums []string
+		for _, f := range t.files {
+			sums = append(sums, f.SHA256)
+		}
+		t.engine.path = t.checkpoint(kit.Build(), sums...)
+	}
+	return err
 }
 
 func (t *search) judge(r *result) error {
@@ -92,7 +111,7 @@ func bestSingle(ctx context.Context, p *hyperopt.Problem, lo, hi float64) (best 
 }
 
 func gridSize(p *hyperopt.Problem) int {
-	if p.Train().Rows() <= kit.ManyRows {
+	if small(p) {
 		return 51
 	}
 	return 17

@@ -10,16 +10,16 @@ import (
 	"stable/bench/kit"
 	"stable/bilevel/hyperopt"
 	"stable/bilevel/hyperopt/data"
-	"stable/bilevel/saa"
 )
 
 // search is one run of tune.
 type search struct {
 	options
 	*dataSet
-	parts  []*data.Data // training and validation rows of one split
-	unseen *data.Data   // of -solver saa: rows of a split that are held back for the choice; nil: too few
-	engine *engine      // of -solver saa
+	parts   []*data.Data      // training and validation rows of one split
+	unseen  *data.Data        // of -solver saa: rows of a split that are held back for the choice; nil: too few
+	problem *hyperopt.Problem // of one split
+	engine  *engine           // of -solver saa, when it runs
 
 	results    []*result   // the simplest first: a constant, one weight, and others
 	candidates []candidate // for the average
@@ -63,29 +63,18 @@ func newSearch(o options, set *dataSet) (*search, error) {
 	if err := t.plan(); err != nil || t.folded() {
 		return t, err
 	}
-	p, err := hyperopt.New(t.parts[0], t.parts[1], hyperopt.Options{Loss: t.loss(), Form: hyperopt.Exp,
-		Lo: math.Log(2 * t.Lo), Hi: math.Log(2 * t.Hi), PenaliseIntercept: t.Intercept == penalised, Workers: 2})
-	if err != nil || t.Solver != solverSAA {
-		return t, err
-	}
-	if t.Steps == 0 {
+	if t.Solver == solverSAA && t.Steps == 0 {
 		t.Steps = max(leastSteps, t.parts[0].Rows())
 	}
-	t.engine, err = newEngine(p, saa.Newton{}, t.Steps, t.Seed)
-	if err == nil && t.every > 0 {
-		t.engine.saving = saving{checkpoint(t.out, t.identity()), t.every, t.fresh}
-	}
+	var err error
+	t.problem, err = o.problem(t.loss(), t.parts[0], t.parts[1])
 	return t, err
 }
 
-func (t *search) identity() kit.Identity {
-	o := t.options
-	o.out, o.every, o.fresh = "", 0, false // what may change when a run goes on
-	id := kit.Identity{Build: kit.Build(), Options: fmt.Sprintf("tune %+v", o)}
-	for _, f := range t.files {
-		id.Data = append(id.Data, kit.Source{Name: f.Path, SHA256: f.SHA256})
-	}
-	return id
+// problem has a weight in [o.Lo, o.Hi] for each feature.
+func (o *options) problem(loss hyperopt.Loss, train, val *data.Data) (*hyperopt.Problem, error) {
+	return hyperopt.New(train, val, hyperopt.Options{Loss: loss, Form: hyperopt.Exp, Workers: 2,
+		Lo: math.Log(2 * o.Lo), Hi: math.Log(2 * o.Hi), PenaliseIntercept: o.Intercept == penalised})
 }
 
 func (t *search) folded() bool { return t.Folds > 1 }
@@ -146,17 +135,13 @@ func (t *search) measure(d *data.Data, y []float64) metrics {
 }
 
 func (t *search) lossesOf(d *data.Data, y []float64) []float64 {
-	list := rowLosses(t.loss(), d, y)
-	for i := range list {
-		list[i] *= t.target.Deviation * t.target.Deviation
-	}
-	return list
+	return rowLosses(t.loss(), d, y, t.target.Deviation*t.target.Deviation)
 }
 
-func rowLosses(l hyperopt.Loss, d *data.Data, y []float64) []float64 {
+func rowLosses(l hyperopt.Loss, d *data.Data, y []float64, unit float64) []float64 {
 	list := make([]float64, d.Rows())
 	for i := range list {
-		list[i] = l.Mean(d.Subset([]int{i}), y)
+		list[i] = l.Mean(d.Subset([]int{i}), y) * unit
 	}
 	return list
 }

@@ -101,7 +101,7 @@ var losses = map[string]hyperopt.Loss{"logistic": hyperopt.Logistic, "squared": 
 func Tune(ctx context.Context, args []string, out kit.Terminal) error {
 	var o options
 	fs := kit.NewFlags("bench tune", tuneUsage, "")
-	fs.Uint64Var(&o.Seed, "seed", 1, "seed of the split and of the samples")
+	o.shared(fs)
 	fs.StringVar(&o.Solver, "solver",
 		solverAuto, "`NAME`: exact, saa, or auto: exact up to 5000 rows, or where it takes some twenty seconds at most")
 	fs.IntVar(&o.Folds, "folds",
@@ -112,7 +112,6 @@ func Tune(ctx context.Context, args []string, out kit.Terminal) error {
 	fs.Float64Var(&o.Hi, "hi", 10, "largest weight; beyond it a feature is dropped")
 	fs.StringVar(&o.Loss, "loss", "logistic", "`NAME` of the loss: logistic (classes) or squared (regression)")
 	fs.StringVar(&o.Intercept, "intercept", "free", "`HOW` the intercept is trained: free, or penalised like a feature")
-	fs.StringVar(&o.Label, "label", "", "`COLUMN` of the label in a CSV file (default: the last)")
 	fs.StringVar(&o.Class, "class", "", "`LABEL` of the class that stands against all others (default: a model of all classes)")
 	fs.BoolVar(&o.Clean, "clean", false, "find rows whose label looks wrong: rows.csv")
 	fs.BoolVar(&o.Categorical, "categorical",
@@ -126,24 +125,18 @@ func Tune(ctx context.Context, args []string, out kit.Terminal) error {
 	fs.StringVar(&o.ID, "id", "", "`COLUMN` of a CSV file that names the rows and is no feature; with -apply, it is kept")
 	fs.BoolVar(&o.Headerless, "headerless", false, "a CSV file has no header: its columns are called 1, 2, …")
 	fs.StringVar(&o.out, "out", "out", "`FOLDER` for the model and the figure; if given with -apply, for predictions.csv")
-	fs.DurationVar(&o.every, "save", time.Second, "time between two checkpoints of -solver saa in the folder -out; 0: none")
-	fs.BoolVar(&o.fresh, "fresh", false, "begin again where an interrupted -solver saa could go on")
 	fs.StringVar(&o.apply, "apply", "", "`FILE` of a model, to predict with")
 	fs.BoolVar(&o.unlabelled, "unlabelled", false, "with -apply: there are no labels, or they mean nothing")
 	files, err := kit.ParseFiles(fs, args, out)
 	if err != nil {
 		return err
 	}
-	for name, value := range map[string]int{"steps": o.Steps, "folds": o.Folds} {
-		if value == 0 && kit.IsSet(fs, name) { // 0 stands for the default
-			return fmt.Errorf("%w: -%s is 0, want ≥ 1", kit.ErrUsage, name)
-		}
-	}
-	if err := o.check(len(files)); err != nil {
-		return err
-	}
+	err = o.check(len(files))
 	fs.Visit(func(f *flag.Flag) {
-		if o.apply != "" && !slices.Contains([]string{"apply", "label", "id", "impute", "out", "unlabelled"}, f.Name) {
+		switch {
+		case (f.Name == "steps" || f.Name == "folds") && f.Value.String() == "0": // which stands for the default
+			err = fmt.Errorf("%w: -%s is 0, want ≥ 1", kit.ErrUsage, f.Name)
+		case o.apply != "" && !slices.Contains([]string{"apply", "label", "id", "impute", "out", "unlabelled"}, f.Name):
 			err = fmt.Errorf("%w: -%s says how a model is trained, and -apply takes one that is", kit.ErrUsage, f.Name)
 		}
 	})
@@ -193,7 +186,7 @@ func (o *options) check(files int) error {
 	case o.Solver == solverAuto && o.Steps != 0:
 		o.Solver = solverSAA
 	}
-	return kit.FirstOf(checkSave(o.every), checkIntercept(o.Intercept, "free", penalised), checkSteps(cmp.Or(o.Steps, leastSteps), o.Lo, o.Hi))
+	return o.checkShared(cmp.Or(o.Steps, leastSteps), "free", penalised)
 }
 
 func (t *search) write(w io.Writer) error {

@@ -233,7 +233,7 @@ func TestTuneInterrupted(t *testing.T) {
 
 	before, err := os.ReadFile(path)
 	require.NoError(t, err)
-	status, _, stderr := bench(&countdown{context.Background(), 0}, "tune", cancer, "-fresh", "-out", dir)
+	status, _, stderr := bench(&countdown{context.Background(), 0, nil}, "tune", cancer, "-fresh", "-out", dir)
 	assert.Equal(t, 130, status)
 	assert.Contains(t, stderr, "interrupted")
 	after, err := os.ReadFile(path)
