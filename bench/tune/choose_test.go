@@ -13,7 +13,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"stable/bench/kit"
-	"stable/bilevel"
 	"stable/bilevel/hyperopt"
 	"stable/bilevel/hyperopt/data"
 	"stable/mat"
@@ -148,20 +147,6 @@ func TestTake(t *testing.T) {
 	assert.Equal(t, []float64{9, 9}, r.losses)
 	r.take([]candidate{{losses: []float64{3}}, {losses: []float64{2}}}, 1)
 	assert.Equal(t, 2.0, r.HeldOut)
-}
-
-func TestTuneWarns(t *testing.T) {
-	_, _, stdout := tuneWith(t, cancer, "-lo", "0.1", "-folds", "1")
-	assert.Contains(t, stdout, "warning  one weight for all is at the lower end of the range, 0.1: see -lo")
-	assert.NotContains(t, stdout, "Lasso")
-	_, _, stdout = tuneWith(t, worth(t, 26, 3, 2))
-	assert.Contains(t, stdout, "warning  20 features for 20 rows: an l1 penalty")
-	_, _, stdout = tuneWith(t, writeText(t, "row.csv", strings.Repeat("1,2,x\n2,1,y\n", 20)))
-	assert.Contains(t, stdout, `warning  the last column is named "x", as a class is: -headerless`)
-	run := &search{results: []*result{{}, {Lambda: 1}}, dataSet: &dataSet{}}
-	run.engine = &engine{y: []float64{3, 4}, result: bilevel.Result{Y: []float64{3, 6}}}
-	assert.Equal(t, []string{"the solver's own y is 40 % away from y*(x), so its hypergradients are off; see -steps"},
-		run.warnings())
 }
 
 func searchOn(t *testing.T, o options, path string) *search {

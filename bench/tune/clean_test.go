@@ -162,7 +162,9 @@ func TestTuneClasses(t *testing.T) {
 	assert.Equal(t, []string{"row", "probability a", "probability b", "probability c", "class"}, joint[0])
 	rest := make([][][]string, 3)
 	for k := range rest {
-		_, one, _ := tuneWith(t, train, "-class", string(rune('a'+k)), "-folds", "3")
+		class := string(rune('a' + k))
+		m, one, _ := tuneWith(t, train, "-class", class, "-folds", "3")
+		assert.Equal(t, []string{"not " + class, class}, m.Classes)
 		rest[k] = predict(one)
 	}
 	labels, err := os.ReadFile(test)
