@@ -55,6 +55,8 @@ func TestAwkwardFiles(t *testing.T) {
 	}{
 		{"tabs.txt", table("\t"), "", nil},
 		{"bars.csv", table("|"), "", nil},
+		{"latin.csv", "gr\xf6\xdfe,b,klasse\n" + strings.Repeat("1,2,sch\xf6n\n3,4,gut\n", 8), "", nil},
+		{"any.svm", strings.Repeat("4 1:1 3:1\n2 1:-1 2:0.5\n", 8), "", nil},
 		{"unmarked.csv", strings.Join(strings.Split(good, ""), "\x00"), "unmarked.csv: the first line holds a byte 0", nil},
 		{"table.xlsx", "PK\x03\x04\x14\x00\x06", "table.xlsx: a spreadsheet", nil},
 		{"list.json", `[{"age": 1}]`, "list.json: JSON, but", nil},
@@ -96,11 +98,12 @@ func TestAwkwardFiles(t *testing.T) {
 		{"apart.csv", "a,b,class\n" + strings.Repeat("1,2,x\n2,1,y\n3,5,z\n", 4), "", nil},
 	} {
 		dir := t.TempDir()
-		status, stdout, stderr := bench(context.Background(),
-			append([]string{"tune", writeText(t, c.name, c.text), "-out", dir}, c.args...)...)
+		path := writeText(t, c.name, c.text)
+		status, stdout, stderr := bench(context.Background(), append([]string{"tune", path, "-out", dir}, c.args...)...)
 		if c.want == "" {
 			assert.Zero(t, status, "%s: %s", c.name, stderr)
-			assert.FileExists(t, filepath.Join(dir, "model.json"), c.name)
+			_, stderr = ok(t, "tune", "-apply", filepath.Join(dir, "model.json"), path)
+			assert.Regexp(t, `rows, loss .*, accuracy (1|0\.[4-9])`, stderr, c.name)
 			continue
 		}
 		assert.NotZero(t, status, "%s: %s", c.name, stdout)

@@ -188,7 +188,7 @@ func TestTuneTrainScalesWeights(t *testing.T) {
 
 func TestTuneDifference(t *testing.T) {
 	o := options{Seed: 1, Lo: 1e-3, Hi: 1, Loss: "squared"}
-	set, err := readData(o, []string{writeText(t, "r.csv", linear(60, 1, "a,b,c,price\n", csvRow))})
+	set, err := readData(o, []string{writeText(t, "r.csv", linear(60, 1))})
 	require.NoError(t, err)
 	run := &search{options: o, dataSet: set}
 	a, b := run.lossesOf(set.test, []float64{1, 0, 0, 0}), run.lossesOf(set.test, []float64{0, 1, 0, 0.5})

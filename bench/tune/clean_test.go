@@ -1,14 +1,10 @@
 package tune
 
 import (
-	"encoding/csv"
-	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -78,23 +74,17 @@ func TestClean(t *testing.T) {
 	best, _, _ := tuneWith(t, truth, test, "-folds", "5")
 	assert.Contains(t, stdout, "labels look wrong, where a share of 0.3")
 	assert.Contains(t, stdout, "→ cleaned rows")
-	text, err := os.ReadFile(filepath.Join(filepath.Dir(model), "rows.csv"))
-	require.NoError(t, err)
-	table, err := csv.NewReader(strings.NewReader(string(text))).ReadAll()
-	require.NoError(t, err)
-	require.Len(t, table, rows+1)
-	own, self, weight := make([]float64, rows), make([]float64, rows), 0.0
-	for k, f := range table[1:] {
-		i, errI := strconv.Atoi(f[0])
-		s, errS := strconv.ParseFloat(f[4], 64)
-		w, errW := strconv.ParseFloat(f[5], 64)
-		require.NoError(t, errors.Join(errI, errS, errW))
-		own[i-1], self[i-1] = float64(k), s
-		if weight += w; k == rows/3 {
-			assert.Less(t, weight/float64(k+1), 0.2)
+	found := cells(t, readText(t, filepath.Dir(model), "rows.csv"))
+	require.Len(t, found, rows+1)
+	id, confidence, weight := numbers(t, found, 0), numbers(t, found, 4), numbers(t, found, 5)
+	own, self, sum := make([]float64, rows), make([]float64, rows), 0.0
+	for k, i := range id {
+		own[int(i)-1], self[int(i)-1] = float64(k), confidence[k]
+		if sum += weight[k]; k == rows/3 {
+			assert.Less(t, sum/float64(k+1), 0.2)
 		}
 		if k < 100 {
-			assert.NotEqual(t, f[1], f[2])
+			assert.NotEqual(t, found[k+1][1], found[k+1][2])
 		}
 	}
 	t.Logf("AUC %.4f, of self-confidence %.4f; test loss %.4f, of the true labels %.4f",
@@ -151,37 +141,24 @@ func TestTuneClasses(t *testing.T) {
 	m, model, stdout := tuneWith(t, train, test, "-folds", "3")
 	assert.Contains(t, stdout, `classes  "a", "b" and "c"; logistic loss`)
 	require.Len(t, m.Features[0].Coefficients, 3)
-	predict := func(model string) (table [][]string) {
+	predict := func(model string) [][]string {
 		stdout, stderr := ok(t, "tune", "-apply", model, test)
 		assert.Contains(t, stderr, "accuracy")
-		table, err := csv.NewReader(strings.NewReader(stdout)).ReadAll()
-		require.NoError(t, err)
-		return table
+		return cells(t, stdout)
 	}
-	joint := predict(model)
+	joint, rest, labels := predict(model), make([][]float64, 3), cells(t, readText(t, test))[1:]
 	assert.Equal(t, []string{"row", "probability a", "probability b", "probability c", "class"}, joint[0])
-	rest := make([][][]string, 3)
 	for k := range rest {
 		class := string(rune('a' + k))
 		m, one, _ := tuneWith(t, train, "-class", class, "-folds", "3")
 		assert.Equal(t, []string{"not " + class, class}, m.Classes)
-		rest[k] = predict(one)
+		rest[k] = numbers(t, predict(one), 2)
 	}
-	labels, err := os.ReadFile(test)
-	require.NoError(t, err)
 	loss, others := 0.0, 0.0
-	for i, line := range strings.Split(strings.TrimSpace(string(labels)), "\n")[1:] {
-		k := int(line[len(line)-1] - 'a')
-		p, sum, own := make([]float64, 3), 0.0, 0.0
-		for l := range p {
-			p[l], err = strconv.ParseFloat(rest[l][i+1][2], 64)
-			require.NoError(t, err)
-			sum += p[l]
-		}
-		own, err = strconv.ParseFloat(joint[i+1][k+1], 64)
-		require.NoError(t, err)
-		loss -= math.Log(own) / 900
-		others -= math.Log(p[k]/sum) / 900
+	for i, row := range labels {
+		k := int(row[4][0] - 'a')
+		loss -= math.Log(numbers(t, joint, k+1)[i]) / 900
+		others -= math.Log(rest[k][i]/(rest[0][i]+rest[1][i]+rest[2][i])) / 900
 	}
 	assert.InEpsilon(t, chosen(m).Test["loss"], loss, 1e-4)
 	assert.Less(t, loss, others)
