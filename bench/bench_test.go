@@ -4,11 +4,15 @@ import (
 	"flag"
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"os"
 	"testing"
 
 	"stable/bench/kit"
 	"stable/bilevel"
+	"stable/bilevel/hyperopt"
+	"stable/bilevel/hyperopt/data"
+	"stable/bilevel/method"
 	"stable/bilevel/quadratic"
 	"stable/bilevel/saa"
 	"stable/chol"
@@ -120,20 +124,54 @@ func BenchmarkSolve(b *testing.B) {
 	})
 }
 
-// BenchmarkEig is a cold Jacobi decomposition, values and vectors.
-func BenchmarkEig(b *testing.B) {
+// BenchmarkEig is a cold Jacobi decomposition, values and vectors; BenchmarkEigSym goes by the
+// tridiagonal form: all that the peers do for it.
+func BenchmarkEig(b *testing.B)    { decompose(b, new(eig.Jacobi).Factor) }
+func BenchmarkEigSym(b *testing.B) { decompose(b, new(eig.Symmetric).Factor) }
+
+func decompose(b *testing.B, factor func(*mat.Sym) error) {
 	each(b, 0, 0, func(n int) func() {
-		a, e := mattest.Sym(n, uint64(n)), new(eig.Jacobi)
-		return func() { must(e.Factor(a)) }
+		a := mattest.Sym(n, uint64(n))
+		return func() { must(factor(a)) }
 	})
 }
 
-// BenchmarkEigSym goes by the tridiagonal form, values and vectors: all that the peers do for it.
-func BenchmarkEigSym(b *testing.B) {
-	each(b, 0, 0, func(n int) func() {
-		a, e := mattest.Sym(n, uint64(n)), new(eig.Symmetric)
-		return func() { must(e.Factor(a)) }
-	})
+// BenchmarkSamples is a step of a method that evaluates n samples of each level, on 10,000 dense rows
+// of 50 features; bench/peers/numba_bench.py has the same loops.
+func BenchmarkSamples(b *testing.B) {
+	p, err := hyperopt.New(denseRows(10000, 50, 1), denseRows(10000, 50, 2), hyperopt.Options{Form: hyperopt.Exp})
+	must(err)
+	step := bilevel.Constant(1e-3)
+	for _, m := range []bilevel.Method{method.SOBA{Alpha: step, Beta: step}, method.SABA{Alpha: step, Beta: step}} {
+		for _, batch := range []int{1, 64} {
+			b.Run(fmt.Sprintf("%s/n=%d", m.Name(), batch), func(b *testing.B) {
+				lo, hi := p.Box()
+				x, y := make([]float64, 50), make([]float64, 50)
+				p.Start(x, y)
+				opt := bilevel.Options{X0: x, Set: bilevel.Box{Lo: lo, Hi: hi}, UpperBatch: batch, LowerBatch: batch}
+				s, err := bilevel.New(p, m, opt)
+				must(err)
+				must(s.Step())
+				b.ReportAllocs()
+				for b.Loop() {
+					must(s.Step())
+				}
+			})
+		}
+	}
+}
+
+func denseRows(n, d int, seed uint64) *data.Data {
+	rng, set := rand.New(rand.NewPCG(seed, 0)), &data.Data{Dim: d, RowPtr: []int{0}}
+	for range n {
+		sum := rng.NormFloat64()
+		for j := range d {
+			set.Col, set.Val = append(set.Col, int32(j)), append(set.Val, rng.NormFloat64())
+			sum += set.Val[len(set.Val)-1]
+		}
+		set.Label, set.RowPtr = append(set.Label, math.Copysign(1, sum)), append(set.RowPtr, len(set.Col))
+	}
+	return set
 }
 
 // BenchmarkTruncate is the projection onto {X ⪰ 0.1·I}: clear has nothing to clip, few three
@@ -147,25 +185,19 @@ func BenchmarkTruncate(b *testing.B) {
 			must(err)
 		}
 	}
-	for _, kind := range []struct {
-		name  string
-		input func(n int) *mat.Sym
-	}{
-		{"clear", func(n int) *mat.Sym { return mattest.SPD(n, uint64(n)) }},
-		{"few", func(n int) *mat.Sym {
-			lambda := make([]float64, n)
-			for i := range lambda {
-				lambda[i] = 1 + float64(i)/float64(n)
-				if i < 3 {
-					lambda[i] = -1 - float64(i)
-				}
+	few := func(n int, seed uint64) *mat.Sym {
+		lambda := make([]float64, n)
+		for i := range lambda {
+			lambda[i] = 1 + float64(i)/float64(n)
+			if i < 3 {
+				lambda[i] = -1 - float64(i)
 			}
-			return mattest.Spectrum(lambda, uint64(n))
-		}},
-		{"clipped", func(n int) *mat.Sym { return mattest.Sym(n, uint64(n)) }},
-	} {
-		b.Run(kind.name, func(b *testing.B) {
-			each(b, 0, 0, func(n int) func() { return truncate(mat.NewSym(n), kind.input(n)) })
+		}
+		return mattest.Spectrum(lambda, seed)
+	}
+	for i, input := range []func(n int, seed uint64) *mat.Sym{mattest.SPD, few, mattest.Sym} {
+		b.Run([]string{"clear", "few", "clipped"}[i], func(b *testing.B) {
+			each(b, 0, 0, func(n int) func() { return truncate(mat.NewSym(n), input(n, uint64(n))) })
 		})
 	}
 	b.Run("warm", func(b *testing.B) {
