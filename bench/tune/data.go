@@ -94,25 +94,26 @@ const labelFlag = "-label names the column of the label, where it is not the las
 
 func hint(err error, regression bool) error {
 	is := func(what error) bool { return errors.Is(err, what) }
-	switch {
-	case is(data.ErrNoLabel):
-		return fmt.Errorf("%w (-label names it)", err)
-	case is(data.ErrNoHeader):
-		return fmt.Errorf("%w (-headerless calls them 1, 2, …)", err)
-	case is(data.ErrLabel) && is(data.ErrMissing):
-		return fmt.Errorf("%w (leave the rows without a label out, or predict them with -apply -unlabelled)", err)
-	case is(data.ErrNoPair):
-		return fmt.Errorf("%w (read as LIBSVM; a table of that kind has a name in .csv)", err)
-	case is(data.ErrLevel):
-		return fmt.Errorf("%w (with -apply, -impute takes the most frequent one)", err)
-	case is(data.ErrCell) && is(data.ErrNumber):
-		return fmt.Errorf("%w (-categorical turns text into indicators, -drop leaves a column out; %s)", err, labelFlag)
-	case is(data.ErrCell) && (is(data.ErrMissing) || is(data.ErrNaN)):
-		return fmt.Errorf("%w (-impute fills missing cells, -drop leaves a column out)", err)
-	case !regression && is(data.ErrThirdLabel):
-		return fmt.Errorf("%w (-class sets one against the rest; for a regression, use -loss squared; %s)", err, labelFlag)
-	case !regression && is(data.ErrLabel):
-		return fmt.Errorf("%w (tune needs two classes; for a regression, use -loss squared; %s)", err, labelFlag)
+	for _, h := range []struct {
+		so  bool
+		say string
+	}{
+		{is(data.ErrNoLabel), "-label names it"},
+		{is(data.ErrNoHeader), "-headerless calls them 1, 2, …"},
+		{is(data.ErrLabel) && is(data.ErrMissing), "leave the rows without a label out, or predict them with -apply -unlabelled"},
+		{is(data.ErrNoPair), "read as LIBSVM; a table of that kind has a name in .csv"},
+		{is(data.ErrLevel), "with -apply, -impute takes the most frequent one"},
+		{is(data.ErrCell) && is(data.ErrNumber),
+			"-categorical turns text into indicators, -drop leaves a column out; " + labelFlag},
+		{is(data.ErrCell) && (is(data.ErrMissing) || is(data.ErrNaN)),
+			"-impute fills missing cells, -drop leaves a column out"},
+		{!regression && is(data.ErrThirdLabel),
+			"-class sets one against the rest; for a regression, use -loss squared; " + labelFlag},
+		{!regression && is(data.ErrLabel), "tune needs two classes; for a regression, use -loss squared; " + labelFlag},
+	} {
+		if h.so {
+			return fmt.Errorf("%w (%s)", err, h.say)
+		}
 	}
 	return err
 }

@@ -51,7 +51,7 @@ func Main(ctx context.Context, args []string, out kit.Terminal) error {
 	if err := kit.Parse(fs, args, out); err != nil {
 		return err
 	}
-	if err := o.checkShared(o.Steps, "free", penalised, "none"); err != nil {
+	if err := usage(o.checkShared(o.Steps, "free", penalised, "none")); err != nil {
 		return err
 	}
 	t, err := newTuning(o, *path)

@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 
+	"stable/bench/kit"
 	"stable/bilevel/hyperopt"
 	"stable/bilevel/hyperopt/data"
 	"stable/mat"
@@ -161,32 +162,29 @@ func jsonOffset(err error, n int) int {
 func (m *model) check() error {
 	_, loss := losses[m.Options.Loss]
 	m.Dim = cmp.Or(m.Dim, len(m.Features))
-	switch {
-	case m.Format != modelFormat:
-		return fmt.Errorf("not a model written by tune: its format is %q, want %q", m.Format, modelFormat)
-	case m.Version != modelVersion:
-		return fmt.Errorf("a model of version %d, want %d", m.Version, modelVersion)
-	case !loss:
-		return fmt.Errorf("unknown loss %q", m.Options.Loss)
-	case m.classification() && (len(m.Classes) < 2 || m.Classes[0] == m.Classes[1]):
-		return fmt.Errorf("classes %q, want two or more", m.Classes)
-	case len(m.Classes) > 2 && len(m.Intercepts) != len(m.Classes):
-		return fmt.Errorf("%d intercepts for %d classes", len(m.Intercepts), len(m.Classes))
-	case len(m.Features) < 1 || m.Dim > data.MaxIndex:
-		return fmt.Errorf("%d features of %d, want 1 to %d", len(m.Features), m.Dim, data.MaxIndex)
+	if err := kit.FirstOf(
+		wrong(m.Format != modelFormat, "not a model written by tune: its format is %q, want %q", m.Format, modelFormat),
+		wrong(m.Version != modelVersion, "a model of version %d, want %d", m.Version, modelVersion),
+		wrong(!loss, "unknown loss %q", m.Options.Loss),
+		wrong(m.classification() && (len(m.Classes) < 2 || m.Classes[0] == m.Classes[1]),
+			"classes %q, want two or more", m.Classes),
+		wrong(len(m.Classes) > 2 && len(m.Intercepts) != len(m.Classes),
+			"%d intercepts for %d classes", len(m.Intercepts), len(m.Classes)),
+		wrong(len(m.Features) < 1 || m.Dim > data.MaxIndex,
+			"%d features of %d, want 1 to %d", len(m.Features), m.Dim, data.MaxIndex)); err != nil {
+		return err
 	}
 	last, finite := 0, isFinite(m.RawIntercept, m.Intercept) && isFinite(m.Intercepts...)
 	for j, f := range m.Features {
-		if f.Index <= last || f.Index > m.Dim {
-			return fmt.Errorf("feature %d has index %d after %d, of %d", j+1, f.Index, last, m.Dim)
+		n := len(f.Coefficients)
+		if err := kit.FirstOf(
+			wrong(f.Index <= last || f.Index > m.Dim, "index %d after %d, of %d", f.Index, last, m.Dim),
+			wrong(n > 0 && n != len(m.Intercepts), "%d coefficients for %d classes", n, len(m.Classes)),
+			wrong(!finite || !isFinite(f.Coefficient) || !isFinite(f.Coefficients...),
+				"the coefficient, or the intercept, is not finite")); err != nil {
+			return fmt.Errorf("feature %d: %w", j+1, err)
 		}
 		last = f.Index
-		if n := len(f.Coefficients); n > 0 && n != len(m.Intercepts) {
-			return fmt.Errorf("feature %d: %d coefficients for %d classes", j+1, n, len(m.Classes))
-		}
-		if !finite || !isFinite(f.Coefficient) || !isFinite(f.Coefficients...) {
-			return fmt.Errorf("feature %d: the coefficient, or the intercept, is not finite", j+1)
-		}
 	}
 	return nil
 }

@@ -1,11 +1,9 @@
 package tune
 
 import (
-	"fmt"
 	"math"
 	"slices"
 
-	"stable/bench/kit"
 	"stable/bilevel/hyperopt"
 	"stable/bilevel/hyperopt/data"
 )
@@ -44,19 +42,14 @@ func (t *search) plan() error {
 			}
 		}
 	}
-	switch {
-	case t.Folds > max(most, 1):
-		return fmt.Errorf("%w: -folds is %d, want 1 to %d (as many as there are rows of a class)", kit.ErrUsage, t.Folds, most)
-	case t.folded() && t.split != nil:
-		return fmt.Errorf("%w: -folds is %d, but there is a file of validation rows", kit.ErrUsage, t.Folds)
-	case t.Clean && (!t.folded() || t.regression()):
-		return fmt.Errorf("%w: -clean goes with folds (-folds 5), -solver exact and classes", kit.ErrUsage)
-	case t.folded() && t.Solver == solverSAA:
-		return fmt.Errorf("%w: -folds goes with -solver exact: -solver saa works on one split", kit.ErrUsage)
-	case t.folded():
-		return nil
+	err := usage(
+		wrong(t.Folds > max(most, 1), "-folds is %d, want 1 to %d (as many as there are rows of a class)", t.Folds, most),
+		wrong(t.folded() && t.split != nil, "-folds is %d, but there is a file of validation rows", t.Folds),
+		wrong(t.Clean && (!t.folded() || t.regression()), "-clean goes with folds (-folds 5), -solver exact and classes"),
+		wrong(t.folded() && t.Solver == solverSAA, "-folds goes with -solver exact: -solver saa works on one split"))
+	if err != nil || t.folded() {
+		return err
 	}
-	var err error
 	if t.parts = slices.Clone(t.split); t.split == nil {
 		if t.parts, err = splitter(t.design, t.regression())(t.Seed, 2, 1); err != nil {
 			return err

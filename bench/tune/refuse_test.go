@@ -1,11 +1,15 @@
 package tune
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
 	"io"
 	"math"
+	"math/rand/v2"
+	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -13,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"stable/bench/kit/kittest"
+	"stable/bilevel"
 )
 
 func TestTuneModelNotFinite(t *testing.T) {
@@ -87,7 +92,7 @@ func TestRefuses(t *testing.T) {
 		{1, "version 2, want 1", []string{two, "-apply", altered(func(m *model) { m.Version = 2 })}},
 		{1, "classes", []string{two, "-apply", altered(func(m *model) { m.Classes = nil })}},
 		{1, "0 features", []string{two, "-apply", altered(func(m *model) { m.Features = nil })}},
-		{1, "feature 1 has index 0 after 0, of 30", []string{two, "-apply", altered(func(m *model) {
+		{1, "feature 1: index 0 after 0, of 30", []string{two, "-apply", altered(func(m *model) {
 			m.Features = append([]feature{{}}, m.Features[1:]...)
 		})}},
 		{1, `unknown loss "x"`, []string{two, "-apply", altered(func(m *model) { m.Options.Loss = "x" })}},
@@ -113,4 +118,165 @@ func TestRefuses(t *testing.T) {
 			assert.Contains(t, stdout+stderr, c.want)
 		}
 	}
+}
+
+func table(sep string, labels ...string) string {
+	if labels == nil {
+		labels = []string{"no", "yes"}
+	}
+	rng := rand.New(rand.NewPCG(3, 4))
+	text := "age,income,bought\n"
+	for i := range 40 {
+		a := rng.NormFloat64()
+		label := labels[0]
+		if a+rng.NormFloat64()/2 > 0 {
+			label = labels[1+i%(len(labels)-1)]
+		}
+		text += fmt.Sprintf("%.3f,%.3f,%s\n", a, rng.NormFloat64(), label)
+	}
+	return strings.ReplaceAll(text, ",", sep)
+}
+
+// incomes sets the second column of a table to the values, again and again.
+func incomes(text string, values ...string) string {
+	row := 0
+	return regexp.MustCompile(`,-?\d.*,`).ReplaceAllStringFunc(text, func(string) string {
+		row++
+		return "," + values[row%len(values)] + ","
+	})
+}
+
+func TestAwkwardFiles(t *testing.T) {
+	good, many := table(","), "a,y\n"
+	for i := range 70 {
+		many += fmt.Sprintf("1,%d\n", i)
+	}
+	bare := good[strings.Index(good, "\n")+1:]
+	first := regexp.MustCompile(`(?m)^(.*),(.*)$`).ReplaceAllString(good, "$2,$1")
+	for _, c := range []struct {
+		name, text, want string // want: of the error; empty: it is read
+		args             []string
+	}{
+		{"tabs.txt", table("\t"), "", nil},
+		{"bars.csv", table("|"), "", nil},
+		{"latin.csv", "gr\xf6\xdfe,b,klasse\n" + strings.Repeat("1,2,sch\xf6n\n3,4,gut\n", 8), "", nil},
+		{"any.svm", strings.Repeat("4 1:1 3:1\n2 1:-1 2:0.5\n", 8), "", nil},
+		{"unmarked.csv", strings.Join(strings.Split(good, ""), "\x00"), "unmarked.csv: the first line holds a byte 0", nil},
+		{"table.xlsx", "PK\x03\x04\x14\x00\x06", "table.xlsx: a spreadsheet", nil},
+		{"list.json", `[{"age": 1}]`, "list.json: JSON, but", nil},
+		{"headless.csv", bare, "headless.csv:1: the first line holds numbers", nil},
+		{"headless.csv", bare, "", []string{"-headerless", "-label", "3", "-drop", "2"}},
+		{"mac.csv", strings.ReplaceAll(good, "\n", "\r"), "mac.csv: its lines end in a carriage return alone", nil},
+		{"nan.csv", good + "NaN,2,no", `nan.csv:42: column "age", "NaN": value is NaN (-impute`, nil},
+		{"ragged.csv", good + "1,2,no,7",
+			`ragged.csv:42: wrong number of fields: 4, and the header has 3: "age", "income", "bought"`, nil},
+		{"question.csv", good + "?,2,no", `question.csv:42: column "age", "?": missing value (-impute`, nil},
+		{"question.csv", good + "?,2,no", "", []string{"-impute", "median"}},
+		{"day.csv", good + "2024-01-31,2,no", `day.csv:42: column "age", "2024-01-31": not a number (-categorical`, nil},
+		{"large.csv", good + "98765432109876543210,1,no", "", nil},
+		{"nolabel.csv", good + "1,2,",
+			`nolabel.csv:42: label column "bought": "": missing value (leave the rows without a label out`, nil},
+		{"regress.csv", good, `regress.csv:2: label column "bought": "`, []string{"-loss", "squared"}},
+		{"typo.csv", good, `no column is named "bougth"; there are "age", "income", "bought"`,
+			[]string{"-label", "bougth"}},
+		{"typo.csv", good, `no column is named "incme", to be dropped; there are "age", "income"`,
+			[]string{"-drop", "incme"}},
+		{"three.csv", table(",", "a", "b", "c"), "", nil},
+		{"many.csv", many, `many.csv:66: label column "y": more than 64 classes (`, nil},
+		{"three.csv", table(",", "a", "b", "c"), `no row has the label "d", which -class names`,
+			[]string{"-class", "d"}},
+		{"numbers.csv", table(",", "0", "1", "2"), "", []string{"-class", "0.0"}},
+		{"one.csv", table(",", "yes", "yes"), "one.csv: all rows (40) are of one class", nil},
+		{"few.csv", "a,b\n1,x\n2,y\n3,x\n", `few.csv: 1 rows of class "y", one of 2, are too few`, nil},
+		{"rows.svm", "1 1:1\n-1 1:2\n", "rows.svm is LIBSVM text; -label", []string{"-label", "y"}},
+		{"gap.svm", strings.Repeat("1 2:1 40:3\n-1 7:2\n", 20), "", nil},
+		{"blanks.txt", "1 2.5 3\n0 1.5 2\n", `blanks.txt:1: the first line holds numbers`, nil},
+		{"pair.svm", "1 2.5 3\n0 1.5 2\n", `pair.svm:1: "2.5" is not index:value (read as LIBSVM; a table`, nil},
+		{"blanks.txt", strings.ReplaceAll(good, ",", "   "), "", nil},
+		{"blanks.dat", strings.ReplaceAll(bare, ",", " "), "", []string{"-headerless"}},
+		{"first.csv", first, `-label names the column of the label, where it is not the last)`, nil},
+		{"first.csv", first, "", []string{"-label", "bought"}},
+		{"packed.zst", "\x28\xb5\x2f\xfd\x04\x58", "packed.zst: a zstd file", nil},
+		{"packed.xz", "\xfd7zXZ\x00\x00", "packed.xz: an xz file", nil},
+		{"weka.arff", "% remark\n@RELATION shop\n@attribute age numeric\n@data\n1,yes\n", "weka.arff: ARFF", nil},
+		{"apart.csv", "a,b,class\n" + strings.Repeat("1,2,x\n2,1,y\n3,5,z\n", 4), "", nil},
+	} {
+		dir := t.TempDir()
+		path := writeText(t, c.name, c.text)
+		status, stdout, stderr := bench(context.Background(), append([]string{"tune", path, "-out", dir}, c.args...)...)
+		if c.want == "" {
+			assert.Zero(t, status, "%s: %s", c.name, stderr)
+			_, stderr = ok(t, "tune", "-apply", filepath.Join(dir, "model.json"), path)
+			assert.Regexp(t, `rows, loss .*, accuracy (1|0\.[4-9])`, stderr, c.name)
+			continue
+		}
+		assert.NotZero(t, status, "%s: %s", c.name, stdout)
+		assert.Contains(t, stderr, c.want)
+	}
+}
+
+// What a user is told of the columns, files and weights.
+func TestTuneTells(t *testing.T) {
+	good := strings.TrimSpace(table(","))
+	plain := writeText(t, "plain.csv", good)
+	named := writeText(t, "named.csv", `"",`+strings.ReplaceAll(good, "\n", "\n5,"))
+	const label, other = `label    "bought", the last column`, "warning  the first column is named"
+	const constant = "constant 1 with one value in all these rows, which cannot help: "
+	same, sparse := writeText(t, "same.csv", incomes(good, "7")), writeText(t, "s", strings.Repeat("1 1:7 2:1\n0 1:7 2:2\n", 20))
+	for _, c := range []struct {
+		want, not string
+		args      []string
+	}{
+		{label, other, []string{plain}},
+		{"features 2,", "constant ", []string{plain}},
+		{"", label, []string{plain, "-label", "bought"}},
+		{other + ` "Class": -label "Class" if that is`, "Lasso",
+			[]string{writeText(t, "first.csv", strings.Replace(good, "age", "Class", 1))}},
+		{"the first column has no name", "once more", []string{named}},
+		{"features 2,", "the first column has no name", []string{named, "-drop", ""}},
+		{"warning  " + plain + " is " + plain + " once more", "", []string{plain, plain}},
+		{"", "once more", []string{plain, writeText(t, "other.csv", good+"\n1,2,no\n")}},
+		{"warning  one weight for all is at the lower end of the range, 0.1: see -lo", "Lasso",
+			[]string{cancer, "-lo", "0.1", "-folds", "1"}},
+		{"warning  20 features for 20 rows: an l1 penalty", "see -lo", []string{worth(t, 26, 3, 2)}},
+		{`warning  the last column is named "x", as a class is: -headerless`, "",
+			[]string{writeText(t, "row.csv", strings.Repeat("1,2,x\n2,1,y\n", 20))}},
+		{constant + "\"income\"\n", "", []string{same}},
+		{constant + "1\n", "", []string{sparse}},
+	} {
+		_, _, stdout := tuneWith(t, c.args...)
+		assert.Contains(t, stdout, c.want)
+		assert.True(t, c.not == "" || !strings.Contains(stdout, c.not), "%s: %s", c.not, stdout)
+	}
+	for path, name := range map[string]string{same: `"income"`, sparse: "1"} {
+		stdout, _ := ok(t, "main", "-data", path, "-out", t.TempDir(), "-steps", "20")
+		assert.Contains(t, stdout, constant+name+"\n")
+	}
+	run := &search{results: []*result{{}, {Lambda: 1}}, dataSet: &dataSet{}}
+	run.engine = &engine{y: []float64{3, 4}, result: bilevel.Result{Y: []float64{3, 6}}}
+	assert.Equal(t, []string{"the solver's own y is 40 % away from y*(x), so its hypergradients are off; see -steps"},
+		run.warnings())
+}
+
+func TestTuneFarScales(t *testing.T) {
+	for _, values := range [][]string{{"0", "1e-310"}, {"-1.7e308", "1.7e308"}} {
+		path := writeText(t, "far.csv", incomes(table(","), values...))
+		_, model, _ := tuneWith(t, path)
+		_, stderr := ok(t, "tune", "-apply", model, path)
+		var loss, accuracy float64
+		_, err := fmt.Sscanf(stderr, "40 rows, loss %g, accuracy %g", &loss, &accuracy)
+		require.NoError(t, err, stderr)
+		assert.Less(t, loss, 0.5)
+	}
+}
+
+func TestCheckpointSize(t *testing.T) {
+	path := worth(t, 500, 5, 1)
+	s := searchOn(t, options{Seed: 1, Solver: solverSAA, Lo: 1e-5, Hi: 10, Loss: "logistic"}, path)
+	require.NoError(t, s.begin(1))
+	_, err := s.engine.solver.Run(context.Background(), bilevel.Run{Steps: 1000})
+	require.NoError(t, err)
+	var saved bytes.Buffer
+	require.NoError(t, s.engine.solver.Save(&saved))
+	assert.Less(t, saved.Len(), len(readText(t, path))*3/4)
 }

@@ -1,3 +1,8 @@
+// Package tune tunes regularisation weights. Its commands are [Main], on one data set, compared
+// with the least F there is, and [Tune], on a user's own files, which writes a model.
+//
+// Both run an engine: SAA-Newton, which is not the paper's method, on a problem of hyperopt,
+// with exact values of F along the way.
 package tune
 
 import (
@@ -6,9 +11,11 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"stable/bench/kit"
@@ -135,9 +142,9 @@ func Tune(ctx context.Context, args []string, out kit.Terminal) error {
 	fs.Visit(func(f *flag.Flag) {
 		switch {
 		case (f.Name == "steps" || f.Name == "folds") && f.Value.String() == "0": // which stands for the default
-			err = fmt.Errorf("%w: -%s is 0, want ≥ 1", kit.ErrUsage, f.Name)
+			err = usage(fmt.Errorf("-%s is 0, want ≥ 1", f.Name))
 		case o.apply != "" && !slices.Contains([]string{"apply", "label", "id", "impute", "out", "unlabelled"}, f.Name):
-			err = fmt.Errorf("%w: -%s says how a model is trained, and -apply takes one that is", kit.ErrUsage, f.Name)
+			err = usage(fmt.Errorf("-%s says how a model is trained, and -apply takes one that is", f.Name))
 		}
 	})
 	if err != nil {
@@ -162,31 +169,48 @@ func Tune(ctx context.Context, args []string, out kit.Terminal) error {
 
 func (o *options) check(files int) error {
 	_, loss := losses[o.Loss]
-	switch {
-	case o.apply != "" && files != 1:
-		return fmt.Errorf("%w: %d data files, want one to apply the model to", kit.ErrUsage, files)
-	case o.apply == "" && (files < 1 || files > 3):
-		return fmt.Errorf("%w: %d data files, want one to three: see -h", kit.ErrUsage, files)
-	case o.apply == "" && o.unlabelled:
-		return fmt.Errorf("%w: -unlabelled goes with -apply", kit.ErrUsage)
-	case !loss:
-		return fmt.Errorf("%w: -loss is %q, want logistic or squared", kit.ErrUsage, o.Loss)
-	case o.Solver != solverAuto && o.Solver != solverExact && o.Solver != solverSAA:
-		return fmt.Errorf("%w: -solver is %q, want auto, exact or saa", kit.ErrUsage, o.Solver)
-	case o.Clean && (losses[o.Loss] == hyperopt.Squared || o.Solver == solverSAA || o.Steps != 0):
-		return fmt.Errorf("%w: -clean goes with classes and -solver exact", kit.ErrUsage)
-	case o.Class != "" && losses[o.Loss] == hyperopt.Squared:
-		return fmt.Errorf("%w: -class goes with -loss logistic", kit.ErrUsage)
-	case o.Impute != "" && o.Impute != "median" && o.Impute != "mean":
-		return fmt.Errorf("%w: -impute is %q, want median or mean", kit.ErrUsage, o.Impute)
-	case o.Folds < 0:
-		return fmt.Errorf("%w: -folds is %d, want ≥ 1", kit.ErrUsage, o.Folds)
-	case o.Solver == solverExact && o.Steps != 0:
-		return fmt.Errorf("%w: -steps goes with -solver saa", kit.ErrUsage)
-	case o.Solver == solverAuto && o.Steps != 0:
+	squared := losses[o.Loss] == hyperopt.Squared
+	if o.Solver == solverAuto && o.Steps != 0 {
 		o.Solver = solverSAA
 	}
-	return o.checkShared(cmp.Or(o.Steps, leastSteps), "free", penalised)
+	return usage(
+		wrong(o.apply != "" && files != 1, "%d data files, want one to apply the model to", files),
+		wrong(o.apply == "" && (files < 1 || files > 3), "%d data files, want one to three: see -h", files),
+		wrong(o.apply == "" && o.unlabelled, "-unlabelled goes with -apply"),
+		wrong(!loss, "-loss is %q, want logistic or squared", o.Loss),
+		wrong(!slices.Contains([]string{solverAuto, solverExact, solverSAA}, o.Solver),
+			"-solver is %q, want auto, exact or saa", o.Solver),
+		wrong(o.Clean && (squared || o.Solver == solverSAA || o.Steps != 0), "-clean goes with classes and -solver exact"),
+		wrong(o.Class != "" && squared, "-class goes with -loss logistic"),
+		wrong(!slices.Contains([]string{"", "median", "mean"}, o.Impute), "-impute is %q, want median or mean", o.Impute),
+		wrong(o.Folds < 0, "-folds is %d, want ≥ 1", o.Folds),
+		wrong(o.Solver == solverExact && o.Steps != 0, "-steps goes with -solver saa"),
+		o.checkShared(cmp.Or(o.Steps, leastSteps), "free", penalised))
+}
+
+func (o *options) checkShared(steps int, intercepts ...string) error {
+	return kit.FirstOf(
+		wrong(o.every < 0, "-save is %v, want ≥ 0", o.every),
+		wrong(!slices.Contains(intercepts, o.Intercept), "-intercept is %q, want %s", o.Intercept, strings.Join(intercepts, " or ")),
+		wrong(steps < 1, "-steps is %d, want ≥ 1", steps),
+		wrong(!(o.Lo > 0 && o.Lo < o.Hi) || math.IsInf(o.Hi, 1), "-lo %v -hi %v, want 0 < lo < hi", o.Lo, o.Hi))
+}
+
+// wrong is an error if something is so.
+func wrong(so bool, format string, args ...any) error {
+	if so {
+		return fmt.Errorf(format, args...)
+	}
+	return nil
+}
+
+// usage is the first error, as one of flags and arguments.
+func usage(errs ...error) error {
+	err := kit.FirstOf(errs...)
+	if err != nil {
+		err = fmt.Errorf("%w: %w", kit.ErrUsage, err)
+	}
+	return err
 }
 
 func (t *search) write(w io.Writer) error {
