@@ -5,8 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"go/parser"
-	"go/token"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -85,8 +83,8 @@ func TestTerminate(t *testing.T) {
 var floors = []string{"stable/mat", "stable/chol", "stable/eig", "stable/bilevel", "stable/bench"}
 
 type listed struct {
-	ImportPath, Dir                             string
-	GoFiles, Imports, TestImports, XTestImports []string
+	ImportPath, Doc                    string
+	Imports, TestImports, XTestImports []string
 }
 
 // The module imports the standard library alone (its tests: testify, too), nothing of it unsafe or
@@ -119,13 +117,8 @@ func TestNoPromise(t *testing.T) {
 		named = append(named, "stable/"+m[1])
 	}
 	for _, p := range goList(t, "stable/mat/...", "stable/chol/...", "stable/eig/...", "stable/bilevel/...") {
-		for _, name := range p.GoFiles {
-			f, err := parser.ParseFile(token.NewFileSet(), filepath.Join(p.Dir, name), nil,
-				parser.PackageClauseOnly|parser.ParseComments)
-			require.NoError(t, err)
-			if f.Doc != nil && strings.Contains(f.Doc.List[0].Text, "makes no promise") {
-				silent = append(silent, p.ImportPath)
-			}
+		if strings.Contains(p.Doc, "makes no promise") {
+			silent = append(silent, p.ImportPath)
 		}
 	}
 	assert.ElementsMatch(t, named, silent)
@@ -175,7 +168,7 @@ func isStandard(path string) bool {
 }
 
 func goList(t *testing.T, args ...string) []listed {
-	const fields = "-json=ImportPath,Dir,GoFiles,Imports,TestImports,XTestImports"
+	const fields = "-json=ImportPath,Doc,Imports,TestImports,XTestImports"
 	out, err := exec.Command("go", append([]string{"list", fields}, args...)...).Output()
 	if errors.Is(err, exec.ErrNotFound) {
 		t.Skip("no go command here to list packages with")

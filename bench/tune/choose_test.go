@@ -18,25 +18,23 @@ import (
 	"stable/mat"
 )
 
+// worth writes rows of 20 features, of which the first matter.
 func worth(t *testing.T, rows, matter int, seed uint64) string {
-	rng := rand.New(rand.NewPCG(seed, 1))
-	var b strings.Builder
+	rng, text := rand.New(rand.NewPCG(seed, 1)), new(strings.Builder)
 	for k := range 20 {
-		fmt.Fprintf(&b, "v%d,", k)
+		fmt.Fprintf(text, "v%d,", k)
 	}
-	b.WriteString("y\n")
+	text.WriteString("y\n")
 	for range rows {
 		score := 0.0
 		for k := range 20 {
 			v := rng.NormFloat64()
-			if k < matter {
-				score += 3 * v / math.Sqrt(float64(matter))
-			}
-			fmt.Fprintf(&b, "%.4g,", v)
+			score += 3 * v * float64(b2i(k < matter)) / math.Sqrt(float64(max(matter, 1)))
+			fmt.Fprintf(text, "%.4g,", v)
 		}
-		fmt.Fprintln(&b, b2i(rng.Float64() < 1/(1+math.Exp(-score))))
+		fmt.Fprintln(text, b2i(rng.Float64() < 1/(1+math.Exp(-score))))
 	}
-	return writeText(t, "worth.csv", b.String())
+	return writeText(t, "worth.csv", text.String())
 }
 
 // Where features differ in worth, resamples choose the ladder, and the average is better on the test rows;
@@ -63,17 +61,15 @@ func TestTuneChooses(t *testing.T) {
 }
 
 func TestTuneDrops(t *testing.T) {
-	rng := rand.New(rand.NewPCG(5, 2))
-	var b strings.Builder
-	b.WriteString("v0,v1,v2,v3,v4,v5,v6,v7,v8,v9,v10,a,price\n")
+	rng, text := rand.New(rand.NewPCG(5, 2)), "v0,v1,v2,v3,v4,v5,v6,v7,v8,v9,v10,a,price\n"
 	for range 100 {
 		v := rng.NormFloat64()
 		for range 11 {
-			fmt.Fprintf(&b, "%v,", rng.NormFloat64())
+			text += fmt.Sprintf("%v,", rng.NormFloat64())
 		}
-		fmt.Fprintf(&b, "%v,%v\n", v, 3*v+rng.NormFloat64())
+		text += fmt.Sprintf("%v,%v\n", v, 3*v+rng.NormFloat64())
 	}
-	m, _, stdout := tuneWith(t, writeText(t, "r.csv", b.String()), "-loss", "squared")
+	m, _, stdout := tuneWith(t, writeText(t, "r.csv", text), "-loss", "squared")
 	require.GreaterOrEqual(t, chosen(m).Dropped, 6, stdout)
 	assert.Contains(t, stdout, fmt.Sprintf("dropped  %d of 12 features: ", chosen(m).Dropped))
 	for _, f := range m.Features {
@@ -86,12 +82,11 @@ func TestTuneDrops(t *testing.T) {
 // Of a rare class, the constant is the base rate with a free intercept, and nothing with a penalised
 // one.
 func TestTuneFreeIntercept(t *testing.T) {
-	var b strings.Builder
-	b.WriteString("a,b,y\n")
+	text := "a,b,y\n"
 	for i := range 400 {
-		fmt.Fprintf(&b, "%d,%d,%d\n", i%7, i%11, b2i(i%20 == 0))
+		text += fmt.Sprintf("%d,%d,%d\n", i%7, i%11, b2i(i%20 == 0))
 	}
-	path := writeText(t, "rare.csv", b.String())
+	path := writeText(t, "rare.csv", text)
 	m, _, _ := tuneWith(t, path)
 	assert.InDelta(t, -0.05*math.Log(0.05)-0.95*math.Log(0.95), m.Results[0].Test["loss"], 1e-6)
 	assert.Less(t, chosen(m).Test["loss"], 0.21)
@@ -188,13 +183,11 @@ func TestTuneTrainScalesWeights(t *testing.T) {
 
 func TestTuneDifference(t *testing.T) {
 	o := options{Seed: 1, Lo: 1e-3, Hi: 1, Loss: "squared"}
-	set, err := readData(o, []string{writeText(t, "r.csv", linear(60, 1))})
-	require.NoError(t, err)
-	run := &search{options: o, dataSet: set}
-	a, b := run.lossesOf(set.test, []float64{1, 0, 0, 0}), run.lossesOf(set.test, []float64{0, 1, 0, 0.5})
-	loss := func(y []float64) float64 { return run.measure(set.test, y)["loss"] }
+	run := searchOn(t, o, writeText(t, "r.csv", linear(60, 1)))
+	y, z := []float64{1, 0, 0, 0}, []float64{0, 1, 0, 0.5}
+	a, b := run.lossesOf(run.test, y), run.lossesOf(run.test, z)
 	mean, _ := difference(a, b)
-	assert.InEpsilon(t, loss([]float64{1, 0, 0, 0})-loss([]float64{0, 1, 0, 0.5}), mean, 1e-12)
+	assert.InEpsilon(t, run.measure(run.test, y)["loss"]-run.measure(run.test, z)["loss"], mean, 1e-12)
 	_, deviation := difference(a[:2], b[:2])
 	assert.InEpsilon(t, math.Abs(a[0]-b[0]-a[1]+b[1])/math.Sqrt(8), deviation, 1e-12)
 }
@@ -204,28 +197,22 @@ func TestTuneDifference(t *testing.T) {
 func TestClimberRotates(t *testing.T) {
 	for _, loss := range []string{"logistic", "squared"} {
 		o := options{Seed: 1, Lo: 1e-3, Hi: 1e5, Loss: loss}
-		set, err := readData(o, []string{worth(t, 40, 3, 2)})
-		require.NoError(t, err)
-		run := &search{options: o, dataSet: set}
-		wide, err := run.newClimber(set.design.Subset([]int{0, 1, 2, 3, 4, 5, 15, 16, 17, 18, 25, 26, 27, 28, 29}))
+		run := searchOn(t, o, worth(t, 40, 3, 2))
+		wide, err := run.newClimber(run.design.Subset([]int{0, 1, 2, 3, 4, 5, 15, 16, 17, 18, 25, 26, 27, 28, 29}))
 		require.NoError(t, err)
 		require.NotNil(t, wide.q)
 		for range 3 {
 			require.NoError(t, wide.fit(0.05))
-			p, err := run.newClimber(set.design)
-			require.NoError(t, err)
-			p.rows, p.relative = wide.rows, wide.relative
-			p.p, err = hyperopt.New(wide.rows, wide.rows, wide.options)
+			p, err := hyperopt.New(wide.rows, wide.rows, wide.options)
 			require.NoError(t, err)
 			y := make([]float64, len(wide.y))
-			require.NoError(t, p.p.Solution(y, wide.weights))
+			require.NoError(t, p.Solution(y, wide.weights))
 			assert.InDeltaSlice(t, y, wide.y, 1e-5)
-			p.f, p.x, p.u, p.y, p.weights, p.q = nil, slices.Clone(wide.weights), y, slices.Clone(y), wide.weights, nil
-			p.active, p.sigma = wide.active, mat.NewSym(len(y))
-			p.relative = slices.Clone(wide.relative)
-			require.NoError(t, p.reweigh())
+			plain := &climber{rows: wide.rows, outputs: 1, options: wide.options, p: p, x: wide.weights, u: y, y: y,
+				weights: wide.weights, active: slices.Clone(wide.active), relative: slices.Clone(wide.relative), sigma: mat.NewSym(len(y))}
+			require.NoError(t, plain.reweigh())
 			require.NoError(t, wide.reweigh())
-			for i, r := range p.relative {
+			for i, r := range plain.relative {
 				assert.InEpsilon(t, r, wide.relative[i], 1e-3)
 			}
 		}

@@ -120,8 +120,7 @@ func TestTuneRoundTrip(t *testing.T) {
 		"sparse":     {writeText(t, "s.svm", sparse), "logistic"},
 		"regression": {writeText(t, "r.csv", linear(60, 1)), "squared"},
 	} {
-		o := options{Seed: 3, Lo: 1e-3, Hi: 1, Loss: c.loss}
-		run := searchOn(t, o, c.path)
+		run := searchOn(t, options{Seed: 3, Lo: 1e-3, Hi: 1, Loss: c.loss}, c.path)
 		require.NoError(t, run.run(context.Background(), kit.Terminal{}), name)
 		fitted, err := run.newModel()
 		require.NoError(t, err, name)
@@ -143,15 +142,13 @@ func TestTuneRoundTrip(t *testing.T) {
 			coefficient[f.Index-1] = f.Coefficient
 		}
 		for i, got := range m.scores(raw) {
+			want, direct, size := 0.0, m.RawIntercept, math.Abs(m.RawIntercept)
 			col, val := prepared.Row(i)
-			want := 0.0
 			for k, j := range col {
 				want += val[k] * y[j]
 			}
 			want = run.target.Mean + run.target.Deviation*want
 			require.InDelta(t, want, got, 1e-12*max(1, math.Abs(want)), "%s, row %d", name, i)
-
-			direct, size := m.RawIntercept, math.Abs(m.RawIntercept)
 			col, val = raw.Row(i)
 			for k, j := range col {
 				direct += val[k] * coefficient[j]
