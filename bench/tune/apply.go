@@ -76,7 +76,7 @@ func (m *model) measure(label, scores []float64) (loss float64, quality string, 
 // found by its header.
 func (m *model) open(o options, path string) (d *data.Data, labelled bool, err error) {
 	opt := data.ReadOptions{Dim: m.Dim, LabelColumn: m.Options.Label, Regression: !m.classification(),
-		Class: m.Options.Class, Several: true, Columns: m.Columns, Features: m.names(), Drop: m.Options.Drop, ID: o.ID,
+		Class: m.Options.Class, Classes: m.Classes, Several: true, Columns: m.Columns, Features: m.names(), Drop: m.Options.Drop, ID: o.ID,
 		Impute: cmp.Or(o.Impute, m.Options.Impute), Headerless: m.Options.Headerless, Unlabelled: o.unlabelled}
 	if m.Options.ID != "" {
 		opt.Drop = append(opt.Drop, m.Options.ID)
@@ -86,7 +86,6 @@ func (m *model) open(o options, path string) (d *data.Data, labelled bool, err e
 			opt.Columns = append(opt.Columns, data.Column{Name: f.Name, Fill: &f.Centre})
 		}
 	}
-	opt.Classes = m.Classes
 	d, _, err = kit.OpenData(path, opt)
 	if errors.Is(err, data.ErrNoLabel) {
 		opt.Unlabelled = true
@@ -96,12 +95,6 @@ func (m *model) open(o options, path string) (d *data.Data, labelled bool, err e
 		return nil, false, fmt.Errorf("%w (the model finds columns by their names: it takes the header of its training rows)", err)
 	} else if err != nil {
 		return nil, false, hint(err, true)
-	}
-	if d.Features == nil && d.Dim < m.Dim {
-		d.Dim = m.Dim
-	}
-	if d.Dim != m.Dim {
-		return nil, false, fmt.Errorf("%s has %d features, and the model has %d", d.Name, d.Dim, m.Dim)
 	}
 	return d, !opt.Unlabelled, nil
 }

@@ -71,6 +71,28 @@ func (t *search) report(w io.Writer) error {
 	} else if t.Clean {
 		fmt.Fprint(w, "clean    not done: the run was stopped before\n\n")
 	}
+	t.reportResults(w)
+	fmt.Fprintf(w, "\nchoice   %v\n", t.choice)
+	if d, e := difference(t.lossesOf(t.test, t.chosen().y), t.lossesOf(t.test, t.results[1].y)); t.choice.index != 1 {
+		fmt.Fprintf(w, "test     it changes the loss of one weight for all by %+.3g ± %.2g on the %d test rows\n", d, e, t.test.Rows())
+	}
+	var gone []string
+	for j, column := range t.used {
+		if t.chosen().y[j] == 0 {
+			gone = append(gone, t.featureName(column))
+		}
+	}
+	if len(gone) > 0 {
+		fmt.Fprintf(w, "dropped  %d of %d features: %s\n", len(gone), len(t.used), some(gone))
+	}
+	for _, s := range t.warnings() {
+		fmt.Fprintf(w, "warning  %s\n", s)
+	}
+	fmt.Fprintf(w, "model    trained on the %d rows that are not for the test\n", t.design.Rows())
+	return nil
+}
+
+func (t *search) reportResults(w io.Writer) {
 	quality := "accuracy"
 	if t.regression() {
 		quality = "rmse"
@@ -92,30 +114,7 @@ func (t *search) report(w io.Writer) error {
 		fmt.Fprintf(tw, "%s%s\t%s\t%d\t%s\t%.6g\t%.2g\t%.6g\t%.5g\t%.2f\t\n", mark, r.Name, lambda, len(t.used)-r.Dropped, share,
 			r.HeldOut, r.Error, r.Test["loss"], r.Test[quality], r.seconds.Seconds())
 	}
-	if err := tw.Flush(); err != nil {
-		return err
-	}
-	fmt.Fprintf(w, "\nchoice   %v\n", t.choice)
-	if d, e := difference(t.lossesOf(t.test, t.chosen().y), t.lossesOf(t.test, t.results[1].y)); t.choice.index != 1 {
-		fmt.Fprintf(w, "test     it changes the loss of one weight for all by %+.3g ± %.2g on the %d test rows\n", d, e, t.test.Rows())
-	}
-	if list := t.dropped(); len(list) > 0 {
-		fmt.Fprintf(w, "dropped  %d of %d features: %s\n", len(list), len(t.used), some(list))
-	}
-	for _, s := range t.warnings() {
-		fmt.Fprintf(w, "warning  %s\n", s)
-	}
-	fmt.Fprintf(w, "model    trained on the %d rows that are not for the test\n", t.design.Rows())
-	return nil
-}
-
-func (t *search) dropped() (names []string) {
-	for j, column := range t.used {
-		if t.chosen().y[j] == 0 {
-			names = append(names, t.featureName(column))
-		}
-	}
-	return names
+	tw.Flush()
 }
 
 func (t *search) featureName(column int) string {

@@ -214,7 +214,6 @@ func (t *search) runSampled(ctx context.Context, p *kit.Progress, out kit.Termin
 	if err != nil {
 		return err
 	}
-	constant := &result{Name: rungName(0), Lambda: dropped}
 	single := &result{Name: rungName(1), Lambda: best.lambda, seconds: time.Since(began)}
 	if err := t.begin(best.lambda); err != nil {
 		return err
@@ -229,7 +228,7 @@ func (t *search) runSampled(ctx context.Context, p *kit.Progress, out kit.Termin
 	for _, x := range e.result.X {
 		each.weights = append(each.weights, math.Exp(x)/2)
 	}
-	for _, r := range []*result{constant, single, each} {
+	for _, r := range []*result{{Name: rungName(0), Lambda: dropped}, single, each} {
 		if err := t.judge(r); err != nil {
 			return err
 		}
@@ -238,12 +237,8 @@ func (t *search) runSampled(ctx context.Context, p *kit.Progress, out kit.Termin
 }
 
 func (t *search) begin(lambda float64) (err error) {
-	lo, hi := t.problem.Box()
 	x0, y0 := vectors(t.problem)
 	t.problem.Uniform(x0, lambda)
-	for i, v := range x0 {
-		x0[i] = min(max(v, lo[i]), hi[i])
-	}
 	if _, err := t.problem.Clone().ObjectiveFrom(nil, y0, x0); err != nil {
 		return err
 	}
