@@ -172,9 +172,10 @@ func TestTuneApplyByName(t *testing.T) {
 		assert.Equal(t, "24 rows, no labels\n", stderr)
 		assert.Equal(t, want, got)
 	}
+	more := writeText(t, "more.csv", "id,v,w,label\n1,2,3,yes\n")
 	for path, want := range map[string]string{
 		empty: `blank.csv:2: label column "label": "": missing value (leave the rows`,
-		writeText(t, "more.csv", "id,v,w,label\n1,2,3,yes\n"): `more.csv:1: column "id" is neither the label nor one of the 2 features`,
+		more:  `more.csv:1: column "id" is neither the label nor one of the 2 features`,
 	} {
 		status, _, stderr := bench(context.Background(), "tune", "-apply", model, path)
 		assert.Equal(t, 1, status)

@@ -240,7 +240,8 @@ func (t *tuning) write(w io.Writer) error {
 	}
 	for i, e := range []*engine{t.engine, t.beside} {
 		if e != nil {
-			s := plot.Series{Name: e.method.Name() + []string{"", ", adaptive"}[i], X: e.samples[1:], Style: kit.Style(e.method.Name())}
+			name := e.method.Name()
+			s := plot.Series{Name: name + []string{"", ", adaptive"}[i], X: e.samples[1:], Style: kit.Style(name)}
 			for _, f := range e.f[1:] {
 				s.Y = append(s.Y, f-t.best.F)
 			}

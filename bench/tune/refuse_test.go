@@ -222,7 +222,8 @@ func TestTuneTells(t *testing.T) {
 	named := writeText(t, "named.csv", `"",`+strings.ReplaceAll(good, "\n", "\n5,"))
 	const label, other = `label    "bought", the last column`, "warning  the first column is named"
 	const constant = "constant 1 with one value in all these rows, which cannot help: "
-	same, sparse := writeText(t, "same.csv", incomes(good, "7")), writeText(t, "s", strings.Repeat("1 1:7 2:1\n0 1:7 2:2\n", 20))
+	same := writeText(t, "same.csv", incomes(good, "7"))
+	sparse := writeText(t, "sparse", strings.Repeat("1 1:7 2:1\n0 1:7 2:2\n", 20))
 	for _, c := range []struct {
 		want, not string
 		args      []string
