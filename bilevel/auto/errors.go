@@ -47,16 +47,13 @@ func (e *Error) Error() string {
 }
 
 // fail ends the evaluation by a panic with the Error that record returns. t is nil for constants.
-func (t *tape) fail(op, format string, args ...any) {
-	t.raise(&Error{Op: op, Reason: fmt.Sprintf(format, args...), Line: callerLine()})
-}
+func (t *tape) fail(op, format string, args ...any) { t.raise(false, op, format, args...) }
 
 // outside is fail where the point has no finite value.
-func (t *tape) outside(op, format string, args ...any) {
-	t.raise(&Error{Op: op, Reason: fmt.Sprintf(format, args...), Line: callerLine(), domain: true})
-}
+func (t *tape) outside(op, format string, args ...any) { t.raise(true, op, format, args...) }
 
-func (t *tape) raise(e *Error) {
+func (t *tape) raise(domain bool, op, format string, args ...any) {
+	e := &Error{Op: op, Reason: fmt.Sprintf(format, args...), Line: callerLine(), domain: domain}
 	if t != nil {
 		t.err = e
 	}

@@ -9,9 +9,7 @@ import (
 
 	"stable/bilevel"
 	"stable/bilevel/auto"
-	"stable/bilevel/check"
 	"stable/bilevel/saa"
-	"stable/mat"
 )
 
 // rowsOf draws n rows with labels ±1 by the sign of two features; from row clean on, by a coin.
@@ -72,36 +70,6 @@ func Example_cleaning() {
 	// Output:
 	// mean weight above 0.9 of right labels: true <nil>
 	// mean weight below 0.1 of wrong labels: true
-}
-
-// byHand has a g_yy by hand, and all else from the losses.
-type byHand struct{ *auto.Problem }
-
-func (p byHand) HessG(gyy *mat.Sym, x, y []float64, phi []bilevel.Sample) error {
-	gyy.Set(0, 0, 1+x[0])
-	return nil
-}
-
-// An oracle by hand stands in front of the one that is recorded; check.Problem compares them.
-func ExampleProblem() {
-	losses, err := auto.New(auto.Losses{
-		Dx: 1, Dy: 1, Upper: 1, Lower: 10,
-		F: func(x, y auto.Vec, i bilevel.Sample) auto.Num { return y.At(0).Exp() },
-		G: func(x, y auto.Vec, i bilevel.Sample) auto.Num {
-			return y.At(0).Shift(float64(i)).Square().Add(y.WeightedSquares(x)).Scale(0.5)
-		},
-	})
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	report, err := check.Problem(byHand{losses}, check.Options{Set: bilevel.NonNegative{}})
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	fmt.Println(report.Err())
-	// Output: <nil>
 }
 
 // What a loss does wrong is named: the operation, the sample, the line.

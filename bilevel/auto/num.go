@@ -237,13 +237,6 @@ func axpyProduct(y []float64, s float64, u, v []float64) {
 	}
 }
 
-func dot(x, y []float64) float64 {
-	if x == nil || y == nil {
-		return 0
-	}
-	return kernel.Dot(x, y)
-}
-
 func axpySparse(y []float64, s float64, a sparse) {
 	if y == nil || s == 0 {
 		return

@@ -156,67 +156,56 @@ func (p *Problem) value(name string, l *loss, x, y []float64, batch []bilevel.Sa
 func (p *Problem) GradF(fx, fy, x, y []float64, xi []bilevel.Sample) error {
 	p.length("GradF", fx, p.losses.Dx)
 	p.length("GradF", fy, p.losses.Dy)
-	return p.gradient("GradF", &p.f, gradXY, fx, fy, x, y, xi)
+	return p.gradient("GradF", &p.f, gradXY, fx, fy, x, y, nil, xi)
 }
 
 func (p *Problem) GradG(gy, x, y []float64, phi []bilevel.Sample) error {
 	p.length("GradG", gy, p.losses.Dy)
-	return p.gradient("GradG", &p.g, gradY, nil, gy, x, y, phi)
+	return p.gradient("GradG", &p.g, gradY, nil, gy, x, y, nil, phi)
 }
 
 func (p *Problem) GradXG(gx, x, y []float64, phi []bilevel.Sample) error {
 	p.length("GradXG", gx, p.losses.Dx)
-	return p.gradient("GradXG", &p.g, gradX, gx, nil, x, y, phi)
-}
-
-// gradient writes the gradient in x and in y, of which nil is left out.
-func (p *Problem) gradient(name string, l *loss, m *mode, gx, gy, x, y []float64, batch []bilevel.Sample) error {
-	t := &p.tape
-	err := p.each(name, l, m, x, y, batch, func(id int32, w float64) {
-		if t.start(t.leaves, id, w) {
-			t.back(&t.adj, id)
-		}
-	})
-	p.copyLeaves(&t.adj, gx, gy, err)
-	return err
-}
-
-// copyLeaves copies what a side has of the leaves, 0 where err is not nil.
-func (p *Problem) copyLeaves(s *side, x, y []float64, err error) {
-	clear(x)
-	clear(y)
-	if err == nil {
-		copy(x, s.v[:p.losses.Dx])
-		copy(y, s.v[p.losses.Dx:])
-	}
+	return p.gradient("GradXG", &p.g, gradX, gx, nil, x, y, nil, phi)
 }
 
 func (p *Problem) HessVecG(dst, x, y, v []float64, phi []bilevel.Sample) error {
 	p.length("HessVecG", dst, p.losses.Dy)
-	return p.product("HessVecG", nil, dst, hessVec, x, y, v, phi)
+	p.length("HessVecG", v, p.losses.Dy)
+	return p.gradient("HessVecG", &p.g, hessVec, nil, dst, x, y, v, phi)
 }
 
 // CrossVecG writes g_xy·v, at the cost of HessVecG.
 func (p *Problem) CrossVecG(dst, x, y, v []float64, phi []bilevel.Sample) error {
 	p.length("CrossVecG", dst, p.losses.Dx)
-	return p.product("CrossVecG", dst, nil, crossVec, x, y, v, phi)
+	p.length("CrossVecG", v, p.losses.Dy)
+	return p.gradient("CrossVecG", &p.g, crossVec, dst, nil, x, y, v, phi)
 }
 
-// product writes the derivative, along v in y, of the gradient in x or in y; the other is nil.
-func (p *Problem) product(name string, gx, gy []float64, m *mode, x, y, v []float64, batch []bilevel.Sample) error {
-	p.length(name, v, p.losses.Dy)
-	t := &p.tape
-	err := p.each(name, &p.g, m, x, y, batch, func(id int32, w float64) {
+// gradient writes the gradient in x and in y, or its derivative along v in y; nil is left out.
+func (p *Problem) gradient(name string, l *loss, m *mode, gx, gy, x, y, v []float64, batch []bilevel.Sample) error {
+	t, s := &p.tape, &p.tape.adj
+	if v != nil {
+		s = &t.adjt
+	}
+	err := p.each(name, l, m, x, y, batch, func(id int32, w float64) {
 		if !t.start(t.leaves, id, w) {
 			return
 		}
 		t.back(&t.adj, id)
-		copy(t.tan.v[p.losses.Dx:], v)
-		t.tangents()
-		t.adjt.fit(t.leaves, t.size)
-		t.back(&t.adjt, id)
+		if v != nil {
+			copy(t.tan.v[p.losses.Dx:], v)
+			t.tangents()
+			t.adjt.fit(t.leaves, t.size)
+			t.back(s, id)
+		}
 	})
-	p.copyLeaves(&t.adjt, gx, gy, err)
+	clear(gx)
+	clear(gy)
+	if err == nil {
+		copy(gx, s.v[:p.losses.Dx])
+		copy(gy, s.v[p.losses.Dx:])
+	}
 	return err
 }
 

@@ -132,7 +132,7 @@ func (t *tape) core(a int32) int32 {
 func (t *tape) crosses() bool {
 	for i := range t.nodes {
 		switch o := &t.nodes[i]; o.code {
-		case opCut, opMap, opMul, opScaleBy, opMatVec, opMatTrans, opDot, opWeight:
+		case opCut, opMap, opMul, opMatVec, opMatTrans, opDot, opWeight:
 			if o.dep&onX != 0 && o.dep&onCut != 0 {
 				return true
 			}

@@ -1,5 +1,7 @@
 package auto
 
+import "stable/mat/kernel"
+
 func (t *tape) part(s *side, id int32) []float64 {
 	o := &t.nodes[id]
 	if s.on>>o.dep&1 == 0 {
@@ -80,13 +82,6 @@ func (t *tape) pushProduct(s *side, o *node, r, u, v []float64) {
 	case opDot:
 		axpy(a, r[0], v)
 		axpy(b, r[0], u)
-	case opScaleBy:
-		if a != nil {
-			a[0] += dot(r, v)
-		}
-		if u != nil {
-			axpy(b, u[0], r)
-		}
 	case opMatVec, opMatTrans:
 		m := t.matrices[o.c]
 		if a != nil && v != nil {
@@ -118,7 +113,7 @@ func (t *tape) bend(o *node, r []float64) {
 		axpyProduct(t.part(&t.adjt, o.a), 2*r[0], v, tv)
 		axpyProduct(b, 2*r[0], u, tv)
 		axpyProduct(b, 2*r[0], tu, v)
-	case opMul, opDot, opScaleBy, opMatVec, opMatTrans:
+	case opMul, opDot, opMatVec, opMatTrans:
 		t.pushProduct(&t.adjt, o, r, tu, tv)
 	}
 }
@@ -186,10 +181,8 @@ func (t *tape) product(o *node, r, u, v []float64) {
 	switch o.code {
 	case opMul:
 		axpyProduct(r, 1, u, v)
-	case opScaleBy:
-		axpy(r, u[0], v)
 	case opDot:
-		r[0] += dot(v, u)
+		r[0] += kernel.Dot(v, u)
 	case opMatVec, opMatTrans:
 		t.matrices[o.c].product(o.code, r, u, v)
 	}

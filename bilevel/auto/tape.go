@@ -24,7 +24,6 @@ const (
 	opAdd                    // u + p·v
 	opMul                    // u ∘ v
 	opCut                    // u, where structure is cut
-	opScaleBy                // u·v for a number u
 	opStack                  // (numbers)
 	opMatVec                 // W·v for W = u
 	opMatTrans               // Wᵀ·v

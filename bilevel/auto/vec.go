@@ -96,9 +96,8 @@ func (u Vec) ScaleBy(a Num) Vec {
 	if t.structured {
 		id = t.core(id)
 	}
-	o := t.emit(opScaleBy, t.mem.take(len(u.v)), id, b, t.nodes[b].class)
-	affine(o.val, a.v, u.v, 0)
-	return t.vec(o)
+	row := matrix{1, len(u.v), len(u.v)} // u, with a for the vector
+	return t.vec(t.matrixProduct(opMatTrans, row, b, id, len(u.v), t.nodes[b].class))
 }
 
 // Stack returns the vector of the numbers.
@@ -299,10 +298,7 @@ func (w Mat) times(name string, code opcode, u Vec, n, inner int) Vec {
 	if t.structured {
 		b, c = t.matrixFactor(a, b, n)
 	}
-	o := t.emit(code, t.mem.zeros(n), a, b, c)
-	o.c = int32(len(t.matrices))
-	t.matrices = append(t.matrices, w.matrix)
-	w.matrix.product(code, o.val, w.v.v, u.v)
+	o := t.matrixProduct(code, w.matrix, a, b, n, c)
 	if i := mat.NotFinite(o.val); i >= 0 {
 		t.badSum(name, o.val[i], w.v.v, u.v)
 	}
@@ -311,6 +307,14 @@ func (w Mat) times(name string, code opcode, u Vec, n, inner int) Vec {
 		r.id = t.core(r.id)
 	}
 	return r
+}
+
+func (t *tape) matrixProduct(code opcode, m matrix, w, u int32, n int, c class) *node {
+	o := t.emit(code, t.mem.zeros(n), w, u, c)
+	o.c = int32(len(t.matrices))
+	t.matrices = append(t.matrices, m)
+	m.product(code, o.val, t.nodes[w].val, t.nodes[u].val)
+	return o
 }
 
 func (m matrix) product(code opcode, r, w, u []float64) {
