@@ -22,8 +22,9 @@
 // and a wrong constant in g_y contradict no other oracle.
 //
 // The same problem and options give the same report. For each point and two samples, a check costs
-// 12 evaluations of g_y and of each value for every coordinate of x and y; for each oracle, one
-// evaluation of every term of a finite sum, or of Options.Samples draws. Everything allocates.
+// 12 evaluations of g_y and of each value for every coordinate of x and y, and 12 values of F for
+// each of x; for each oracle, one evaluation of every term of a finite sum, or of Options.Samples
+// draws. Everything allocates.
 //
 // # How it works
 //
@@ -69,11 +70,9 @@ type Options struct {
 	CenterY []float64 // nil means 0
 	ScaleY  float64   // deviation, > 0; 0 means 1
 
-	Tol      float64 // factor on every tolerance, > 0; 0 means 1
 	MuG      float64 // the least eigenvalue that g_yy is meant to have, ≥ 0; 0 asks for > 0 only
 	MaxTerms uint64  // the largest finite sum that is averaged in full; 0 means 65536
 	Samples  int     // draws of a z-test, ≥ 500; 0 means 1000
-	NoTruth  bool    // leaves out bilevel.Truth, which costs 12 values of F per coordinate of x and point
 }
 
 // Problem checks the oracles of p, and Products, UpperGradient, Values, Truth and StronglyConvex
@@ -118,7 +117,6 @@ func (o *Options) complete(dx, dy int) error {
 	option.Default(&o.MaxTerms, 1<<16)
 	option.Default(&o.ScaleX, 1)
 	option.Default(&o.ScaleY, 1)
-	option.Default(&o.Tol, 1)
 	option.Default[bilevel.Set](&o.Set, bilevel.Space{})
 	for center, n := range map[*[]float64]int{&o.Center: dx, &o.CenterY: dy} {
 		if *center == nil {
@@ -135,7 +133,6 @@ func (o *Options) complete(dx, dy int) error {
 		option.Vector("check: CenterY", o.CenterY, dy),
 		option.Finite("check: ScaleX", o.ScaleX),
 		option.Finite("check: ScaleY", o.ScaleY),
-		option.Finite("check: Tol", o.Tol),
 		o.Set.Validate(dx),
 	)
 }

@@ -258,7 +258,7 @@ func (c *checker) ladder(j *jacobian, o *oracle, pt point, z *float64, h float64
 			}
 			before = r
 		}
-		j.d, j.tol = append(j.d, best), append(j.tol, c.o.Tol*(safety*least+floor*math.Abs(best)))
+		j.d, j.tol = append(j.d, best), append(j.tol, safety*least+floor*math.Abs(best))
 	}
 	return true
 }

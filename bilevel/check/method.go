@@ -89,17 +89,17 @@ func Method(m bilevel.Method, o MethodOptions) error {
 	return errors.Join(found...)
 }
 
-func (o *MethodOptions) trials(m bilevel.Method, found *breaches) (all []*trial, err error) {
+func (o MethodOptions) trials(m bilevel.Method, found *breaches) (all []*trial, err error) {
 	add := func(name string, p bilevel.Problem, upper, lower int, set bilevel.Set) {
-		t := &trial{name: name, p: p, opt: o.Options, m: m, as: o.As, steps: o.Steps, found: found}
-		t.opt.UpperBatch, t.opt.LowerBatch, t.opt.Set = upper, lower, set
+		t := &trial{MethodOptions: o, name: name, m: m, found: found}
+		t.Problem, t.Options.UpperBatch, t.Options.LowerBatch, t.Options.Set = p, upper, lower, set
 		all = append(all, t)
 	}
-	one, many, set := "the problem", "the problem", o.Options.Set
-	stream, sum := o.Problem, o.Problem
+	one, many, stream, sum, set := "the problem", "the problem", o.Problem, o.Problem, o.Options.Set
 	if o.Problem == nil {
 		q := quadratic.Options{Dx: 3, Dy: 4, Seed: 2, MuG: 1, LG: 3, MuP: 1, LP: 3,
 			SigmaFx: 0.3, SigmaFy: 0.3, SigmaGy: 0.3, SigmaGxy: 0.2, SigmaGyy: 0.2}
+		one, many = "a stream", "a sum"
 		if stream, err = quadratic.New(q); err != nil {
 			return nil, err
 		}
@@ -107,7 +107,6 @@ func (o *MethodOptions) trials(m bilevel.Method, found *breaches) (all []*trial,
 		if sum, err = quadratic.New(q); err != nil {
 			return nil, err
 		}
-		one, many = "a stream", "a sum"
 	}
 	add(one, stream, 1, 1, set)
 	add(many+" in batches of 2 and 3", sum, 2, 3, set)
@@ -131,12 +130,9 @@ func (found *breaches) add(rule, run, format string, args ...any) {
 }
 
 type trial struct {
+	MethodOptions
 	name  string
-	p     bilevel.Problem
-	opt   bilevel.Options
 	m     bilevel.Method
-	as    func(bilevel.Problem) bilevel.Problem
-	steps int
 	found *breaches
 	want  []moment // the undisturbed run: before step 0, after it, and so on
 }
@@ -207,8 +203,8 @@ func (t *trial) inspect() error {
 
 func (t *trial) start(w *watched, opt bilevel.Options) (s *bilevel.Solver, err error) {
 	p := w.problem()
-	if t.as != nil {
-		p = t.as(p)
+	if t.As != nil {
+		p = t.As(p)
 	}
 	err = guard(func() (err error) { s, err = bilevel.New(p, t.m, opt); return err })
 	return s, err
@@ -217,11 +213,11 @@ func (t *trial) start(w *watched, opt bilevel.Options) (s *bilevel.Solver, err e
 // clean makes and judges the undisturbed run, and returns what it asked for, nil where other runs
 // have nothing to be compared with.
 func (t *trial) clean() (*watched, error) {
-	w, name := watch(t.p), t.m.Name()
+	w, name := watch(t.Problem), t.m.Name()
 	if name == "" {
 		t.breach("name", "Name is empty")
 	}
-	s, err := t.start(w, t.opt)
+	s, err := t.start(w, t.Options)
 	switch {
 	case errors.Is(err, bilevel.ErrOption):
 		return nil, err
@@ -233,7 +229,7 @@ func (t *trial) clean() (*watched, error) {
 		return nil, nil
 	}
 	t.want = []moment{now(s)}
-	for range t.steps {
+	for range t.Steps {
 		if err := t.step(s); errors.Is(err, bilevel.ErrNoExact) {
 			return nil, err
 		} else if err != nil {
@@ -265,11 +261,11 @@ func (t *trial) step(s *bilevel.Solver) error {
 }
 
 func (t *trial) feasible(s *bilevel.Solver) {
-	if t.opt.Set == nil {
+	if t.Options.Set == nil {
 		return
 	}
 	p := make([]float64, len(s.X()))
-	t.opt.Set.Project(p, s.X())
+	t.Options.Set.Project(p, s.X())
 	if d := distance(p, s.X()); !(d <= 1e-9*(1+mat.Norm(s.X()))) {
 		t.breach("feasible", "after %d steps, x is %.3g away from the feasible set: project NextX, as MoveX does", s.K(), d)
 	}
@@ -311,15 +307,15 @@ func (t *trial) counted(w *watched, s *bilevel.Solver) {
 // again makes the run once more, from a checkpoint if there is one, or beside a Solver with another
 // seed, and wants the same bits after each step.
 func (t *trial) again(file []byte, beside bool) error {
-	s, err := t.start(watch(t.p), t.opt)
+	s, err := t.start(watch(t.Problem), t.Options)
 	if err == nil && file != nil {
 		err = s.Load(bytes.NewReader(file))
 	}
 	var other *bilevel.Solver
 	if err == nil && beside {
-		opt := t.opt
+		opt := t.Options
 		opt.Seed++
-		other, err = t.start(watch(t.p), opt)
+		other, err = t.start(watch(t.Problem), opt)
 	}
 	for err == nil {
 		at, want := now(s), t.want[s.K()]
@@ -329,7 +325,7 @@ func (t *trial) again(file []byte, beside bool) error {
 		if d := at.differs(want); d != "" {
 			return fmt.Errorf("after %d steps, %s", s.K(), d)
 		}
-		if s.K() == t.steps {
+		if s.K() == t.Steps {
 			return nil
 		}
 		err = s.Step()
@@ -358,11 +354,11 @@ func (t *trial) faults(clean *watched) {
 }
 
 func (t *trial) fault(f *fault) {
-	w := watch(t.p)
+	w := watch(t.Problem)
 	w.fault = f
-	s, err := t.start(w, t.opt)
+	s, err := t.start(w, t.Options)
 	var before moment
-	for err == nil && !f.done && s.K() < t.steps {
+	for err == nil && !f.done && s.K() < t.Steps {
 		before = now(s)
 		err = t.step(s)
 	}

@@ -1,19 +1,15 @@
 package check
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
-	"strings"
-	"testing"
-
-	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 
 	"stable/bilevel"
 	"stable/bilevel/auto"
-	"stable/mat"
+	"stable/bilevel/quadratic"
 )
 
 // good is correct, neither quadratic nor separable; each term of the sum has its own parameters:
@@ -24,13 +20,18 @@ func newGood() *auto.Problem { return goodOf(3, 3, wholeSum) }
 
 type loss = func(x, y auto.Vec, s bilevel.Sample) auto.Num
 
-// ofLosses is of two losses without noise.
-func ofLosses(t testing.TB, dx, dy int, f, g func(x, y auto.Vec) auto.Num) *auto.Problem {
-	p, err := auto.New(auto.Losses{Dx: dx, Dy: dy, Upper: 1, Lower: 1,
-		F: func(x, y auto.Vec, _ bilevel.Sample) auto.Num { return f(x, y) },
-		G: func(x, y auto.Vec, _ bilevel.Sample) auto.Num { return g(x, y) }})
-	require.NoError(t, err)
+func made[P any](p P, err error) P {
+	if err != nil {
+		panic(fmt.Sprint("the tests' own problem: ", err))
+	}
 	return p
+}
+
+// ofLosses is of two losses without noise.
+func ofLosses(dx, dy int, f, g func(x, y auto.Vec) auto.Num) *auto.Problem {
+	return made(auto.New(auto.Losses{Dx: dx, Dy: dy, Upper: 1, Lower: 1,
+		F: func(x, y auto.Vec, _ bilevel.Sample) auto.Num { return f(x, y) },
+		G: func(x, y auto.Vec, _ bilevel.Sample) auto.Num { return g(x, y) }}))
 }
 
 // wholeSum is the number of terms of a simulator: names are taken modulo it, for an exact value.
@@ -76,11 +77,111 @@ func goodOf(dx, dy int, terms uint64) *auto.Problem {
 			return sum
 		}
 	}
-	p, err := auto.New(auto.Losses{Dx: dx, Dy: dy, Upper: terms, Lower: terms, F: f, G: g, MeanF: mean(f), MeanG: mean(g)})
-	if err != nil {
-		panic(fmt.Sprint("the tests' own problem: ", err))
+	return made(auto.New(auto.Losses{Dx: dx, Dy: dy, Upper: terms, Lower: terms, F: f, G: g,
+		MeanF: mean(f), MeanG: mean(g)}))
+}
+
+// noisy is quadratic.
+func noisy(terms uint64) *quadratic.Problem {
+	return made(quadratic.New(quadratic.Options{Dx: 3, Dy: 4, Seed: 2, Terms: terms, SigmaFx: 0.5, SigmaFy: 0.5,
+		SigmaGy: 0.5, SigmaGxy: 0.5, SigmaGyy: 0.5}))
+}
+
+// root is g = ½‖y‖² − Σ √x_i y_i, f = ½‖y‖² + Σ x_i log x_i, for x > 0 in a set only: outside, it
+// fails, or, unless it is fussy, is NaN.
+func root(fussy bool, set bilevel.Set) bilevel.Problem {
+	p := ofLosses(3, 3, func(x, y auto.Vec) auto.Num {
+		return x.Mul(x.Log()).Sum().Add(y.SquaredNorm().Scale(0.5))
+	}, func(x, y auto.Vec) auto.Num { return y.SquaredNorm().Scale(0.5).Sub(x.Sqrt().Dot(y)) })
+	return bare{mutant{oracle: "all", fails: func(c written) error {
+		p := slices.Clone(c.x)
+		set.Project(p, p)
+		if slices.Min(c.x) > 0 && distance(p, c.x) <= 1e-6 {
+			return nil
+		}
+		if first, _ := c.ends(); !fussy {
+			first[0] = math.NaN()
+			return nil
+		}
+		return errors.New("x must be positive")
+	}}.of(p)}
+}
+
+// scaled is good with s·f.
+func scaled(s float64, terms uint64) full {
+	return mutant{oracle: "all", after: func(c written) {
+		times(s, c.fx, c.fy)
+		if c.oracle == "ValueF" {
+			*c.f *= s
+		}
+	}}.of(goodOf(3, 3, terms))
+}
+
+// lone is f = ½‖x‖² + ½‖y − 1‖²: no other oracle contradicts a sign of f_y.
+func lone() *auto.Problem {
+	return ofLosses(3, 3, func(x, y auto.Vec) auto.Num {
+		return x.SquaredNorm().Add(y.Shift(-1).SquaredNorm()).Scale(0.5)
+	}, func(x, y auto.Vec) auto.Num { return y.SquaredNorm().Sub(x.Sin().Dot(y)) })
+}
+
+// flat has g_yy = diag(0, c, c).
+func flat(c float64) *auto.Problem {
+	return ofLosses(1, 3, func(x, y auto.Vec) auto.Num { return y.SquaredNorm() },
+		func(x, y auto.Vec) auto.Num { return y.Slice(1, 3).SquaredNorm().Scale(c / 2) })
+}
+
+// losses are two: f adds up and g pulls y to what its function of x is.
+func losses(l auto.Losses, f, pull loss) *auto.Problem {
+	l.Dy, l.F = 1, f
+	l.G = func(x, y auto.Vec, s bilevel.Sample) auto.Num { return y.At(0).Sub(pull(x, y, s)).Square() }
+	return made(auto.New(l))
+}
+
+// lying has wrong truths.
+type lying struct {
+	*quadratic.Problem
+	solution  func(y []float64, start float64)
+	objective func(f, grad []float64)
+}
+
+func (l lying) Solution(y, x []float64) error {
+	start := y[1]
+	err := l.Problem.Solution(y, x)
+	if l.solution != nil {
+		l.solution(y, start)
 	}
-	return p
+	return err
+}
+
+func (l lying) Objective(grad, x []float64) (float64, error) {
+	f, err := l.Problem.Objective(grad, x)
+	v := []float64{f}
+	if l.objective != nil {
+		l.objective(v, grad)
+	}
+	return v[0], err
+}
+
+type promises struct {
+	*quadratic.Problem
+	s func(x []float64) float64
+}
+
+func (p promises) ConvexityAt(x []float64) float64 { return p.s(x) }
+
+// promise has the modulus 2, and promises s.
+func promise(s float64) bilevel.Problem {
+	q := made(quadratic.New(quadratic.Options{Dx: 2, Dy: 3, Seed: 5, MuG: 2, SigmaGy: 0.3}))
+	return promises{q, func([]float64) float64 { return s }}
+}
+
+// bare hides Products and Values.
+type bare struct{ bilevel.Problem }
+
+// bareGX leaves GradXG.
+type bareGX struct {
+	bilevel.Problem
+	bilevel.UpperGradient
 }
 
 type full interface {
@@ -90,188 +191,74 @@ type full interface {
 	bilevel.Values
 }
 
-// call is a call of an oracle; was is what the destination held before.
-type call struct {
-	oracle                        string
-	fx, fy, gy, dst, x, y, v, was []float64
-	f                             *float64
-	gxy                           *mat.Dense
-	gyy                           *mat.Sym
-	batch                         []bilevel.Sample
-}
-
-// mutant has one oracle that is wrong, or all where it names none.
+// mutant has one oracle that is wrong, or all.
 type mutant struct {
-	full
 	oracle string
-	batch  func(c call) []bilevel.Sample // what is asked for in place of the batch
-	after  func(c call)                  // changes what has been written
-	fails  func(c call) error
+	batch  func(c written) []bilevel.Sample // what is asked for in place of the batch
+	after  func(c written)                  // changes what has been written
+	fails  func(c written) error
 }
 
-func (m *mutant) ask(oracle string, c call, f func(batch []bilevel.Sample) error) error {
-	if m.oracle != "" && m.oracle != oracle {
-		return f(c.batch)
+// written is a call; was is what the destination held before, f the value.
+type written struct {
+	call
+	was []float64
+	f   *float64
+}
+
+func (m mutant) of(p full) full {
+	w := values{&through{Completed: bilevel.Complete(p)}, new(float64)}
+	w.around = func(c call, ask func(batch []bilevel.Sample) error) error {
+		if m.oracle != "all" && m.oracle != c.oracle {
+			return ask(c.batch)
+		}
+		now := written{c, slices.Concat(c.fy, c.dst), nil}
+		switch {
+		case c.oracle == "ValueF":
+			now.f = w.f
+		case c.gxy != nil:
+			now.was = slices.Clone(c.gxy.Data)
+		}
+		batch := c.batch
+		if m.batch != nil {
+			batch = m.batch(now)
+		}
+		err := ask(batch)
+		if m.after != nil {
+			m.after(now)
+		}
+		if m.fails != nil {
+			return m.fails(now)
+		}
+		return err
 	}
-	c.oracle, c.was = oracle, slices.Concat(c.fy, c.gy)
-	if c.gxy != nil {
-		c.was = slices.Clone(c.gxy.Data)
-	}
-	batch := c.batch
-	if m.batch != nil {
-		batch = m.batch(c)
-	}
-	err := f(batch)
-	if m.after != nil {
-		m.after(c)
-	}
-	if m.fails != nil {
-		return m.fails(c)
-	}
-	return err
+	return struct {
+		bilevel.Problem
+		bilevel.Products
+		bilevel.UpperGradient
+		bilevel.Values
+	}{w, w, w, w}
+}
+
+type values struct {
+	*through
+	f *float64
+}
+
+func (w values) ValueF(x, y []float64, xi []bilevel.Sample) (float64, error) {
+	err := w.around(call{oracle: "ValueF", x: x, y: y, batch: xi}, func(xi []bilevel.Sample) (err error) {
+		*w.f, err = w.Completed.ValueF(x, y, xi)
+		return err
+	})
+	return *w.f, err
 }
 
 // noExact is an error of those oracles for an empty batch.
-func noExact(oracles ...string) func(c call) error {
-	return func(c call) error {
+func noExact(oracles ...string) func(c written) error {
+	return func(c written) error {
 		if len(c.batch) == 0 && slices.Contains(oracles, c.oracle) {
 			return bilevel.ErrNoExact
 		}
 		return nil
-	}
-}
-
-func (m *mutant) GradF(fx, fy, x, y []float64, xi []bilevel.Sample) error {
-	return m.ask("GradF", call{fx: fx, fy: fy, x: x, y: y, batch: xi},
-		func(xi []bilevel.Sample) error { return m.full.GradF(fx, fy, x, y, xi) })
-}
-
-func (m *mutant) GradG(gy, x, y []float64, phi []bilevel.Sample) error {
-	return m.ask("GradG", call{gy: gy, x: x, y: y, batch: phi},
-		func(phi []bilevel.Sample) error { return m.full.GradG(gy, x, y, phi) })
-}
-
-func (m *mutant) GradXG(gx, x, y []float64, phi []bilevel.Sample) error {
-	return m.ask("GradXG", call{dst: gx, x: x, y: y, batch: phi},
-		func(phi []bilevel.Sample) error { return m.full.GradXG(gx, x, y, phi) })
-}
-
-func (m *mutant) CrossG(gxy *mat.Dense, x, y []float64, phi []bilevel.Sample) error {
-	return m.ask("CrossG", call{gxy: gxy, x: x, y: y, batch: phi},
-		func(phi []bilevel.Sample) error { return m.full.CrossG(gxy, x, y, phi) })
-}
-
-func (m *mutant) HessG(gyy *mat.Sym, x, y []float64, phi []bilevel.Sample) error {
-	return m.ask("HessG", call{gyy: gyy, x: x, y: y, batch: phi},
-		func(phi []bilevel.Sample) error { return m.full.HessG(gyy, x, y, phi) })
-}
-
-func (m *mutant) HessVecG(dst, x, y, v []float64, phi []bilevel.Sample) error {
-	return m.ask("HessVecG", call{dst: dst, x: x, y: y, v: v, batch: phi},
-		func(phi []bilevel.Sample) error { return m.full.HessVecG(dst, x, y, v, phi) })
-}
-
-func (m *mutant) CrossVecG(dst, x, y, v []float64, phi []bilevel.Sample) error {
-	return m.ask("CrossVecG", call{dst: dst, x: x, y: y, v: v, batch: phi},
-		func(phi []bilevel.Sample) error { return m.full.CrossVecG(dst, x, y, v, phi) })
-}
-
-func (m *mutant) ValueF(x, y []float64, xi []bilevel.Sample) (f float64, err error) {
-	err = m.ask("ValueF", call{f: &f, x: x, y: y, batch: xi}, func(xi []bilevel.Sample) (err error) {
-		f, err = m.full.ValueF(x, y, xi)
-		return err
-	})
-	return f, err
-}
-
-// bare hides Products and Values.
-type bare struct{ bilevel.Problem }
-
-func biased(t testing.TB, terms uint64) *mutant {
-	o := noisy
-	o.Terms = terms
-	return &mutant{full: newQuadratic(t, o), oracle: "GradG", after: func(c call) {
-		if len(c.batch) == 0 {
-			c.gy[3]++
-		}
-	}}
-}
-
-func TestBiasOfSimulatorIsSeen(t *testing.T) {
-	r := run(t, bare{biased(t, 0)}, Options{})
-	f := requireOnly(t, r, Unbiased, "GradG")[0]
-	assert.Equal(t, 3, f.I)
-	assert.Contains(t, f.Message, "draws")
-	assert.Less(t, f.Tol, 0.5)
-
-	long := biased(t, 1<<30)
-	requireOnly(t, run(t, long, Options{}), Unbiased, "GradG")
-	r = run(t, long.full, Options{})
-	require.NoError(t, r.Err())
-	assert.Contains(t, passedBy(r), "unbiased GradG")
-}
-
-func TestSimulatorsAreRarelyAccused(t *testing.T) {
-	seeds := uint64(20)
-	if testing.Short() {
-		seeds = 6
-	}
-	for seed := range seeds {
-		o := noisy
-		o.Seed = seed
-		require.NoError(t, run(t, newQuadratic(t, o), Options{Seed: seed, Points: 1}).Err())
-	}
-}
-
-// One term in 10⁸ of a long sum has noise in f_x[0]; the exact value knows it.
-func TestRareEntriesAreLeftOut(t *testing.T) {
-	o := noisy
-	o.SigmaFx, o.Terms = 0, 1<<40
-	r := run(t, &mutant{full: newQuadratic(t, o), oracle: "GradF", after: func(c call) {
-		if len(c.batch) == 0 {
-			c.fx[0]++
-		}
-	}}, Options{})
-	require.ErrorIs(t, r.Err(), ErrIncomplete)
-	require.Len(t, r.Gaps(), 1)
-	assert.Contains(t, r.Skipped,
-		Skip{Unbiased, "GradF", "1 of 7 entries have too few draws that count, the least 0 of 1000: " +
-			"raise Samples, or MaxTerms to 1099511627776", true})
-}
-
-// A squared normal number in f_x[0], of which few draws count.
-func TestTooFewDraws(t *testing.T) {
-	p := &mutant{full: newQuadratic(t, noisy), after: func(c call) {
-		noise := 0.0
-		for _, name := range c.batch {
-			z := rand.New(rand.NewPCG(uint64(name), 1)).NormFloat64()
-			noise += (z*z - 1) / float64(len(c.batch))
-		}
-		if c.fx != nil {
-			c.fx[0] += noise
-		}
-		if c.f != nil {
-			*c.f += c.x[0] * noise
-		}
-	}}
-	r := run(t, p, Options{})
-	require.ErrorIs(t, r.Err(), ErrIncomplete)
-	_, after, _ := strings.Cut(r.Gaps()[0].Reason, "raise Samples to ")
-	var n int
-	_, err := fmt.Sscanf(after, "%d or more", &n)
-	require.NoError(t, err, r)
-	require.NoError(t, run(t, p, Options{Samples: n}).Err(), n)
-}
-
-func TestNoExactOracle(t *testing.T) {
-	for _, terms := range []uint64{0, 12} {
-		p := &mutant{full: goodOf(3, 3, terms), fails: noExact("GradF", "HessG")}
-		r := run(t, bare{p}, Options{Samples: 500})
-		require.Empty(t, r.Findings)
-		assert.Contains(t, r.Skipped, Skip{Unbiased, "GradF", "it returns ErrNoExact", false})
-		assert.Contains(t, r.Skipped, Skip{Unbiased, "HessG", "it returns ErrNoExact", false})
-		assert.Contains(t, passedBy(r), "convexity HessG")
-		assert.Contains(t, passedBy(r), "unbiased GradG")
-		requireOnly(t, run(t, bare{p}, Options{Samples: 500, MuG: 9}), Convexity, "HessG")
 	}
 }

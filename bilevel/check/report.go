@@ -284,6 +284,4 @@ func (m comparison) transposed() bool {
 	return b.rows > 1
 }
 
-func (c *checker) level(n int, tol float64) []float64 {
-	return slices.Repeat([]float64{c.o.Tol * tol}, n)
-}
+func level(n int, tol float64) []float64 { return slices.Repeat([]float64{tol}, n) }

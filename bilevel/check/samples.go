@@ -60,7 +60,7 @@ func (c *checker) sameDrawAt(o *oracle, pt point) {
 	top := maxAbs(first)
 	for k := range first {
 		n, f := math.Abs(near[k]-first[k]), math.Abs(far[k]-first[k])
-		if n > 0.05*f && n > 1e-6*top*c.o.Tol {
+		if n > 0.05*f && n > 1e-6*top {
 			differs(k, near, "jumps between points that are 1e-7 apart: a sample must be the same draw at all points")
 			return
 		}
@@ -107,7 +107,7 @@ func (c *checker) batchMean(o *oracle) {
 			want[k] = (a[k] + 2*b[k]) / 3
 		}
 		c.judge(comparison{check: BatchMean, o: o, pt: batch, got: got, want: want,
-			tol: c.level(len(got), 1e-9*max(maxAbs(a), maxAbs(b))), against: "the mean of its singles"})
+			tol: level(len(got), 1e-9*max(maxAbs(a), maxAbs(b))), against: "the mean of its singles"})
 	}
 }
 
@@ -218,7 +218,7 @@ func (c *checker) unbiased() {
 // judgeMean leaves out where too few draws count.
 func (c *checker) judgeMean(o *oracle, pt point, exact []float64, a *average, z float64) {
 	m := comparison{check: Unbiased, o: o, pt: pt, got: exact, want: a.mean, against: "the mean over all samples"}
-	m.tol = c.level(len(exact), 1e-9*max(maxAbs(exact), maxAbs(a.mean)))
+	m.tol = level(len(exact), 1e-9*max(maxAbs(exact), maxAbs(a.mean)))
 	if c.enumerable(o) {
 		c.judge(m)
 		return
@@ -227,7 +227,7 @@ func (c *checker) judgeMean(o *oracle, pt point, exact []float64, a *average, z 
 	const few = 100 // effective draws
 	least, rare := float64(few), 0
 	for e, limit := range m.tol {
-		m.tol[e] += z * c.o.Tol * a.se[e]
+		m.tol[e] += z * a.se[e]
 		constant := a.se[e]*math.Sqrt(float64(a.n)) <= limit
 		switch {
 		case constant && c.sizes[o.stream] == 0: // no noise there, as far as the draws can tell

@@ -5,16 +5,79 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"reflect"
 	"slices"
 
 	"stable/bilevel"
 	"stable/mat"
 )
 
+// call is a call of an oracle: what it reads, and what it writes, in dst but for GradF and matrices.
+type call struct {
+	oracle               string
+	fx, fy, dst, x, y, v []float64
+	gxy                  *mat.Dense
+	gyy                  *mat.Sym
+	batch                []bilevel.Sample
+}
+
+// ends returns the first and the last vector that a call writes.
+func (c call) ends() (first, last []float64) {
+	switch {
+	case c.fx != nil:
+		return c.fx, c.fy
+	case c.gxy != nil:
+		return c.gxy.Row(0), c.gxy.Row(c.gxy.Rows - 1)
+	case c.gyy != nil:
+		return c.gyy.Row(0), c.gyy.Row(c.gyy.N - 1)
+	}
+	return c.dst, c.dst
+}
+
+// through is a problem of which around makes each call of an oracle, by ask.
+type through struct {
+	*bilevel.Completed
+	around func(c call, ask func(batch []bilevel.Sample) error) error
+}
+
+func (p *through) GradF(fx, fy, x, y []float64, xi []bilevel.Sample) error {
+	return p.around(call{oracle: "GradF", fx: fx, fy: fy, x: x, y: y, batch: xi},
+		func(xi []bilevel.Sample) error { return p.Completed.GradF(fx, fy, x, y, xi) })
+}
+
+func (p *through) GradG(gy, x, y []float64, phi []bilevel.Sample) error {
+	return p.around(call{oracle: "GradG", dst: gy, x: x, y: y, batch: phi},
+		func(phi []bilevel.Sample) error { return p.Completed.GradG(gy, x, y, phi) })
+}
+
+func (p *through) CrossG(gxy *mat.Dense, x, y []float64, phi []bilevel.Sample) error {
+	return p.around(call{oracle: "CrossG", gxy: gxy, x: x, y: y, batch: phi},
+		func(phi []bilevel.Sample) error { return p.Completed.CrossG(gxy, x, y, phi) })
+}
+
+func (p *through) HessG(gyy *mat.Sym, x, y []float64, phi []bilevel.Sample) error {
+	return p.around(call{oracle: "HessG", gyy: gyy, x: x, y: y, batch: phi},
+		func(phi []bilevel.Sample) error { return p.Completed.HessG(gyy, x, y, phi) })
+}
+
+func (p *through) HessVecG(dst, x, y, v []float64, phi []bilevel.Sample) error {
+	return p.around(call{oracle: "HessVecG", dst: dst, x: x, y: y, v: v, batch: phi},
+		func(phi []bilevel.Sample) error { return p.Completed.HessVecG(dst, x, y, v, phi) })
+}
+
+func (p *through) CrossVecG(dst, x, y, v []float64, phi []bilevel.Sample) error {
+	return p.around(call{oracle: "CrossVecG", dst: dst, x: x, y: y, v: v, batch: phi},
+		func(phi []bilevel.Sample) error { return p.Completed.CrossVecG(dst, x, y, v, phi) })
+}
+
+func (p *through) GradXG(gx, x, y []float64, phi []bilevel.Sample) error {
+	return p.around(call{oracle: "GradXG", dst: gx, x: x, y: y, batch: phi},
+		func(phi []bilevel.Sample) error { return p.Completed.GradXG(gx, x, y, phi) })
+}
+
 // watched is a problem that counts what it is asked for, and of which one call can go wrong.
 type watched struct {
-	bilevel.Problem
-	full   *bilevel.Completed             // the same problem
+	through
 	sizes  [2]uint64                      // of the streams
 	calls  map[string]int                 // of each oracle
 	counts bilevel.Counts                 // of samples evaluated
@@ -52,8 +115,23 @@ func (f *fault) String() string {
 
 func (f *fault) at(x, y []float64) bool { return slices.Equal(f.x, x) && slices.Equal(f.y, y) }
 
+// on spoils a call.
+func (f *fault) on(c call) error {
+	f.done, f.x, f.y = true, slices.Clone(c.x), slices.Clone(c.y)
+	first, last := c.ends()
+	switch {
+	case f.err != nil:
+	case math.IsNaN(f.value):
+		last[len(last)-1] = f.value
+	default:
+		first[0] = f.value
+	}
+	return f.err
+}
+
 func watch(p bilevel.Problem) *watched {
-	w := &watched{Problem: p, full: bilevel.Complete(p), calls: map[string]int{}}
+	w := &watched{through: through{Completed: bilevel.Complete(p)}, calls: map[string]int{}}
+	w.around = w.note
 	w.sizes[upper], w.sizes[lower] = p.Streams()
 	for i := range w.seen {
 		w.seen[i] = map[bilevel.Sample]struct{}{}
@@ -61,98 +139,52 @@ func watch(p bilevel.Problem) *watched {
 	return w
 }
 
-// problem returns w with the optional oracles that the problem has.
+// problem returns w with g_x if the problem has it, and with products in any case.
 func (w *watched) problem() bilevel.Problem {
-	_, products := w.Problem.(bilevel.Products)
-	_, upper := w.Problem.(bilevel.UpperGradient)
-	switch {
-	case products && upper:
-		return struct {
-			watchedProducts
-			watchedUpper
-		}{watchedProducts{w}, watchedUpper{w}}
-	case products:
-		return watchedProducts{w}
-	case upper:
-		return struct {
-			*watched
-			watchedUpper
-		}{w, watchedUpper{w}}
+	type products struct {
+		bilevel.Problem
+		bilevel.Products
+		bilevel.StronglyConvex
 	}
-	return w
+	if _, ok := w.Problem.(bilevel.UpperGradient); !ok {
+		return products{w, w, w}
+	}
+	return struct {
+		products
+		bilevel.UpperGradient
+	}{products{w, w, w}, w}
 }
 
-// note notes a call that has returned err, and spoils what it wrote to dst if it is its turn.
-func (w *watched) note(oracle string, stream int, count *uint64, x, y []float64, batch []bilevel.Sample, err error,
-	dst ...[]float64) error {
-	call := w.calls[oracle]
-	w.calls[oracle]++
-	if len(batch) == 0 {
-		w.exact[stream] = true
-		*count += max(w.sizes[stream], 1)
+func (w *watched) note(c call, ask func(batch []bilevel.Sample) error) error {
+	err := ask(c.batch)
+	n := w.calls[c.oracle]
+	w.calls[c.oracle]++
+	stream, asked := lower, uint64(len(c.batch))
+	if c.oracle == "GradF" {
+		stream = upper
 	}
-	*count += uint64(len(batch))
-	for _, s := range batch {
+	if asked == 0 {
+		w.exact[stream] = true
+		asked = max(w.sizes[stream], 1)
+	}
+	count := reflect.ValueOf(&w.counts).Elem().FieldByName(c.oracle)
+	count.SetUint(count.Uint() + asked)
+	for _, s := range c.batch {
 		w.seen[stream][s] = struct{}{}
 	}
-	for i, v := range [2][]float64{x, y} {
+	for i, v := range [2][]float64{c.x, c.y} {
 		if at := mat.NotFinite(v); at >= 0 && w.stray == "" {
 			w.stray = fmt.Sprintf("%s is then asked where %c[%d] is %v: call Iteration.Finite first",
-				oracle, "xy"[i], at, v[at])
+				c.oracle, "xy"[i], at, v[at])
 		}
 	}
-	f := w.fault
-	if f != nil && f.done && f.oracle == oracle && !f.at(x, y) {
-		f.again = true
-	}
-	if err == nil && f != nil && f.oracle == oracle && f.call == call {
-		f.done, f.x, f.y = true, slices.Clone(x), slices.Clone(y)
-		v, i := dst[0], 0
-		if math.IsNaN(f.value) {
-			v = dst[len(dst)-1]
-			i = len(v) - 1
+	if f := w.fault; f != nil && f.oracle == c.oracle {
+		f.again = f.again || f.done && !f.at(c.x, c.y)
+		if err == nil && f.call == n {
+			return f.on(c)
 		}
-		if f.err == nil {
-			v[i] = f.value
-		}
-		return f.err
 	}
 	return err
-}
-
-func (w *watched) GradF(fx, fy, x, y []float64, xi []bilevel.Sample) error {
-	return w.note("GradF", upper, &w.counts.GradF, x, y, xi, w.full.GradF(fx, fy, x, y, xi), fx, fy)
-}
-
-func (w *watched) GradG(gy, x, y []float64, phi []bilevel.Sample) error {
-	return w.note("GradG", lower, &w.counts.GradG, x, y, phi, w.full.GradG(gy, x, y, phi), gy)
-}
-
-func (w *watched) CrossG(gxy *mat.Dense, x, y []float64, phi []bilevel.Sample) error {
-	return w.note("CrossG", lower, &w.counts.CrossG, x, y, phi, w.full.CrossG(gxy, x, y, phi), gxy.Row(0), gxy.Row(len(x)-1))
-}
-
-func (w *watched) HessG(gyy *mat.Sym, x, y []float64, phi []bilevel.Sample) error {
-	return w.note("HessG", lower, &w.counts.HessG, x, y, phi, w.full.HessG(gyy, x, y, phi), gyy.Row(0), gyy.Row(len(y)-1))
-}
-
-func (w *watched) ConvexityAt(x []float64) float64 { return w.full.ConvexityAt(x) }
-
-type watchedProducts struct{ *watched }
-
-func (w watchedProducts) HessVecG(dst, x, y, v []float64, phi []bilevel.Sample) error {
-	return w.note("HessVecG", lower, &w.counts.HessVecG, x, y, phi, w.full.HessVecG(dst, x, y, v, phi), dst)
-}
-
-func (w watchedProducts) CrossVecG(dst, x, y, v []float64, phi []bilevel.Sample) error {
-	return w.note("CrossVecG", lower, &w.counts.CrossVecG, x, y, phi, w.full.CrossVecG(dst, x, y, v, phi), dst)
-}
-
-type watchedUpper struct{ w *watched }
-
-func (u watchedUpper) GradXG(gx, x, y []float64, phi []bilevel.Sample) error {
-	err := u.w.full.GradXG(gx, x, y, phi)
-	return u.w.note("GradXG", lower, &u.w.counts.GradXG, x, y, phi, err, gx)
 }
 
 // drawer is a method that draws n samples of each stream in its first step, and takes them out of
@@ -185,7 +217,7 @@ func (t *trial) drawn(w *watched, s *bilevel.Solver) {
 	if max(c.Xi, c.Phi) > 1<<20 {
 		return
 	}
-	again, err := bilevel.New(w.Problem, d, t.opt)
+	again, err := bilevel.New(w.Problem, d, t.Options)
 	if err != nil || again.Step() != nil {
 		return // the method's own run on this problem shows what is wrong
 	}
