@@ -177,7 +177,7 @@ func mistakes() []mistake {
 		{name: "promise changes x", p: promises{noisy(0), func(x []float64) float64 { x[0]++; return -1 }},
 			want: "inputs: ConvexityAt: x[0]:"},
 		{name: "solution", p: lying{noisy(0), func(y []float64, _ float64) { y[2] += 1e-4 }, nil},
-			want: "truth: Solution: y*[2]: differs from a Newton step"},
+			want: "truth: Solution: y*[2]: differs from Newton"},
 		{name: "solution depends on the start", p: lying{noisy(0), func(y []float64, start float64) { y[1] += 1e-5 * start }, nil},
 			want: "truth: Solution: y*[1]: differs from the solution from another start"},
 		{name: "solution panics", p: lying{noisy(0), func([]float64, float64) { panic("singular") }, nil},

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"stable/bilevel"
-	"stable/chol"
+	"stable/bilevel/implicit"
 	"stable/eig"
 	"stable/mat"
 )
@@ -206,11 +206,15 @@ func (c *checker) truth() {
 		}
 		clear(start)
 		scale := max(maxAbs(star.y), c.o.ScaleY)
-		solved := c.close(solution, star, c.eval(solution, pt), star.y, scale, "the solution from another start") &&
-			c.stationary(solution, star, scale)
-		c.objective(value, gradient, star)
-		if solved {
-			c.hypergradient(gradient, star)
+		same := c.close(solution, star, c.eval(solution, pt), star.y, scale, "the solution from another start")
+		both, alone := c.eval(gradient, star), c.eval(value, star)
+		if both == nil || alone == nil {
+			c.unknown(gradient)
+		} else {
+			c.objective(value, gradient, star, alone, both)
+		}
+		if same {
+			c.implicit(solution, value, gradient, star, scale, alone, both)
 		}
 	}
 }
@@ -224,64 +228,42 @@ func (c *checker) close(o *oracle, pt point, got, want []float64, scale float64,
 		against: against})
 }
 
-// factor factors the mean of g_yy, and is nil where there is none, or it is not positive definite.
-func (c *checker) factor(pt point) *chol.Cholesky {
-	h, f := c.meanOf(c.oracle("HessG"), pt), new(chol.Cholesky)
-	if h == nil || f.Factor(mat.SymOf(c.dy, h)) != nil {
-		return nil
-	}
-	return f
+// objective compares F with the one that comes with ∇F, and ∇F with differences.
+func (c *checker) objective(value, gradient *oracle, star point, alone, both []float64) {
+	scale := max(math.Abs(both[c.dx]), maxAbs(both[:c.dx])*c.o.ScaleX)
+	c.close(value, star, alone, both[c.dx:], scale, "the value that comes with the gradient")
+	c.judge(c.against(Truth, gradient, star, both[:c.dx], "the differences of F", c.jacobian(value, star, true, false)))
 }
 
-func (c *checker) stationary(solution *oracle, star point, scale float64) bool {
+// implicit compares y*(x), F and ∇F with those of package implicit.
+func (c *checker) implicit(solution, value, gradient *oracle, star point, scale float64, alone, both []float64) {
 	if !c.usable(Truth, solution, "GradG", "HessG") {
-		return false
-	}
-	want, f := c.meanOf(c.oracle("GradG"), star), c.factor(star)
-	if want == nil || f == nil {
-		c.log.gap(Truth, solution.name, "no mean of g_y and positive definite mean of g_yy to hold it against")
-		return false
-	}
-	f.SolveVec(want, want)
-	for j, y := range star.y {
-		want[j] = y - want[j]
-	}
-	return c.close(solution, star, star.y, want, scale, "a Newton step on g_y = 0")
-}
-
-func (c *checker) objective(value, gradient *oracle, star point) {
-	both, alone, n := c.eval(gradient, star), c.eval(value, star), c.dx
-	if both == nil || alone == nil {
-		c.unknown(gradient)
 		return
 	}
-	scale := max(math.Abs(both[n]), maxAbs(both[:n])*c.o.ScaleX)
-	c.close(value, star, alone, both[n:], scale, "the value that comes with the gradient")
-	if o := c.oracle("ValueF"); o != nil && c.doubt("ValueF", "GradF") == "" && !c.log.wrong(Truth, "Solution") {
-		c.close(value, star, alone, c.meanOf(o, star), scale, "f(x, y*(x))")
+	f, x, y, want, fStar := implicit.New(c.p), slices.Clone(star.x), slices.Clone(star.y), make([]float64, c.dx), 0.0
+	upperGrad, lowerGrad := c.oracle("GradF"), c.oracle("GradG")
+	if c.enumerable(upperGrad) {
+		f.Xi = c.many(upperGrad)
 	}
-	c.judge(c.against(Truth, gradient, star, both[:n], "the differences of F", c.jacobian(value, star, true, false)))
-}
-
-// hypergradient compares ∇F with f_x − g_xy g_yy⁻¹ f_y at (x, y*(x)) (proposition 1 of the paper).
-func (c *checker) hypergradient(gradient *oracle, star point) {
-	if !c.usable(Truth, gradient, "GradF", "CrossG", "HessG") {
+	if c.enumerable(lowerGrad) {
+		f.Phi = c.many(lowerGrad)
+	}
+	if err := guard(func() error { return f.Solve(y, x, 0) }); err != nil {
+		c.log.gap(Truth, solution.name, "nothing to hold it against: %v", err)
 		return
 	}
-	grad, cross, f := c.meanOf(c.oracle("GradF"), star), c.meanOf(c.oracle("CrossG"), star), c.factor(star)
-	got := c.eval(gradient, star)
-	if grad == nil || cross == nil || f == nil || got == nil {
-		c.log.gap(Truth, gradient.name, "no means of f_x, f_y, g_xy and g_yy to hold ∇F against")
+	solved := c.close(solution, star, star.y, y, scale, "Newton's method on g_y = 0")
+	if both == nil || !solved || !c.usable(Truth, gradient, "GradF", "CrossG", "CrossVecG") {
 		return
 	}
-	want, fy := grad[:c.dx], grad[c.dx:]
-	f.SolveVec(fy, fy)
-	scale := maxAbs(want)
-	for i := range want {
-		for j, v := range fy {
-			want[i] -= cross[i*c.dy+j] * v
-			scale = max(scale, math.Abs(cross[i*c.dy+j]*v))
-		}
+	err := guard(func() (err error) { fStar, err = f.Gradient(want, x, y); return err })
+	if err != nil {
+		c.log.gap(Truth, gradient.name, "nothing to hold it against: %v", err)
+		return
 	}
-	c.close(gradient, star, got[:c.dx], want, scale, "f_x − g_xy g_yy⁻¹ f_y")
+	top := max(maxAbs(want), maxAbs(c.meanOf(upperGrad, star)))
+	c.close(gradient, star, both[:c.dx], want, top, "f_x − g_xy g_yy⁻¹ f_y")
+	if c.oracle("ValueF") != nil && c.doubt("ValueF") == "" {
+		c.close(value, star, alone, []float64{fStar}, max(math.Abs(fStar), top*c.o.ScaleX), "f(x, y*(x))")
+	}
 }

@@ -179,8 +179,11 @@ func (r *Report) skip(s Skip) {
 	}
 }
 
+// wrong says that there is a finding of a check, or of any, on an oracle.
 func (r *Report) wrong(check, oracle string) bool {
-	return slices.ContainsFunc(r.Findings, func(f Finding) bool { return f.Check == check && f.Oracle == oracle })
+	return slices.ContainsFunc(r.Findings, func(f Finding) bool {
+		return f.Oracle == oracle && (check == "" || f.Check == check)
+	})
 }
 
 // cut keeps the worst five findings of each check, oracle and quantity, and drops passes beside them.

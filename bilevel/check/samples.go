@@ -161,10 +161,11 @@ func (c *checker) singles(o *oracle, pt point) *average {
 		}
 		for e, v := range out {
 			d := (v - origin[e]) / unit
-			s[0][e] += d
-			s[1][e] += d * d
-			s[2][e] += d * d * d
-			s[3][e] += d * d * d * d
+			power := d
+			for k := range s {
+				s[k][e] += power
+				power *= d
+			}
 		}
 	}
 	n := float64(len(names))
