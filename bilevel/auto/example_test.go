@@ -2,7 +2,6 @@ package auto_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -70,23 +69,4 @@ func Example_cleaning() {
 	// Output:
 	// mean weight above 0.9 of right labels: true <nil>
 	// mean weight below 0.1 of wrong labels: true
-}
-
-// What a loss does wrong is named: the operation, the sample, the line.
-func ExampleError() {
-	problem, err := auto.New(auto.Losses{
-		Dx: 1, Dy: 1, Upper: 5, Lower: 5,
-		F: func(x, y auto.Vec, i bilevel.Sample) auto.Num { return y.At(0).Shift(-float64(i)).Log() },
-		G: func(x, y auto.Vec, i bilevel.Sample) auto.Num { return y.SquaredNorm() },
-	})
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	_, err = problem.ValueF([]float64{0}, []float64{2.5}, nil)
-	var e *auto.Error
-	if errors.As(err, &e) {
-		fmt.Printf("%s at sample %d: %s %s\n", e.Loss, e.Sample, e.Op, e.Reason) // and e.Line
-	}
-	// Output: f at sample 3: Log of -0.5 is NaN
 }

@@ -62,17 +62,20 @@ func TestFunctions(t *testing.T) {
 	} {
 		for _, a := range c.at {
 			t.Run(fmt.Sprintf("%s/%v", c.name, a), func(t *testing.T) {
-				number := lowerLoss(t, 1, 1, func(_, y vec) num { return c.num(y.At(0)) })
-				entry := lowerLoss(t, 1, 2, func(_, y vec) num { return c.vec(y).At(1) })
-				constant := lowerLoss(t, 1, 1, func(_, _ vec) num {
-					return c.num(auto.Const(a)).Add(c.vec(auto.Data([]float64{a})).At(0)).Scale(0.5)
+				// A number, an entry beside another, and both as constants.
+				p := lowerLoss(t, 1, 3, func(_, y vec) num {
+					fixed := c.num(auto.Const(a)).Add(c.vec(auto.Data([]float64{a})).At(0))
+					return c.num(y.At(0)).Add(c.vec(y.Slice(1, 3)).At(1)).Add(fixed)
 				})
-				v, err := constant.ValueG([]float64{0}, []float64{0}, nil)
-				require.NoError(t, err)
-				close(t, c.val(a), v)
-				check3(t, number, []float64{a}, c.val(a), c.first(a), c.both(a))
-				if c.at[0] != a { // any other number beside it
-					check3(t, entry, []float64{c.at[0], a}, c.val(a), c.first(a), c.both(a))
+				oracles := calls(p, []float64{0.7}, []float64{a, c.at[0], a}, []float64{1, 0, 1})
+				second := c.both(a)
+				for oracle, want := range map[string]float64{"ValueG": 4 * c.val(a), "GradG": c.first(a), "HessVecG": second,
+					"HessG": second} {
+					u, err := oracles[oracle](sample0)
+					require.NoError(t, err)
+					for _, got := range []float64{u[0], u[len(u)-1]} {
+						assert.InDelta(t, want, got, 1e-14*math.Abs(want)+1e-320, oracle)
+					}
 				}
 			})
 		}
@@ -103,23 +106,6 @@ func minus(f func(float64) float64) func(float64) float64 {
 func pow(r float64, at ...float64) function {
 	return function{fmt.Sprintf("Pow%v", r), func(a num) num { return a.Pow(r) }, func(u vec) vec { return u.Pow(r) },
 		power(1, r), power(r, r-1), power(r*(r-1), r-2), at}
-}
-
-func close(t *testing.T, want, got float64) {
-	t.Helper()
-	assert.InDelta(t, want, got, 1e-14*math.Abs(want)+1e-320)
-}
-
-func check3(t *testing.T, p *auto.Problem, y []float64, val, first, second float64) {
-	t.Helper()
-	e := make([]float64, len(y))
-	e[len(y)-1] = 1
-	oracles := calls(p, []float64{0.7}, y, e)
-	for oracle, want := range map[string]float64{"ValueG": val, "GradG": first, "HessVecG": second, "HessG": second} {
-		u, err := oracles[oracle](sample0)
-		require.NoError(t, err)
-		close(t, want, u[len(u)-1])
-	}
 }
 
 // Every other operation, alone and inside of a curved function, against differences of values.

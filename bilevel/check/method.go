@@ -140,7 +140,7 @@ type trial struct {
 func (t *trial) breach(rule, format string, args ...any) { t.found.add(rule, t.name, format, args...) }
 
 type moment struct {
-	x, y   []float64
+	z      [2][]float64 // x and y
 	counts bilevel.Counts
 	file   []byte // the checkpoint
 	err    error  // of Save
@@ -149,13 +149,13 @@ type moment struct {
 func now(s *bilevel.Solver) moment {
 	var file bytes.Buffer
 	err := s.Save(&file)
-	return moment{slices.Clone(s.X()), slices.Clone(s.Y()), s.Counts(), file.Bytes(), err}
+	return moment{[2][]float64{slices.Clone(s.X()), slices.Clone(s.Y())}, s.Counts(), file.Bytes(), err}
 }
 
 func (m moment) differs(want moment) string {
-	for i, v := range [2][2][]float64{{m.x, want.x}, {m.y, want.y}} {
-		if k := firstDifference(v[0], v[1]); k >= 0 {
-			return fmt.Sprintf("%c[%d] is %v, and not %v", "xy"[i], k, v[0][k], v[1][k])
+	for i, v := range m.z {
+		if k := firstDifference(v, want.z[i]); k >= 0 {
+			return fmt.Sprintf("%c[%d] is %v, and not %v", "xy"[i], k, v[k], want.z[i][k])
 		}
 	}
 	if m.counts != want.counts {
@@ -251,10 +251,10 @@ func (t *trial) clean() (*watched, error) {
 
 // step does one step, and checks the iterate that was given to it, which the Solver keeps.
 func (t *trial) step(s *bilevel.Solver) error {
-	k, x, y := s.K(), s.X(), s.Y()
-	before := moment{x: slices.Clone(x), y: slices.Clone(y)}
+	k, z := s.K(), [2][]float64{s.X(), s.Y()}
+	before := [2][]float64{slices.Clone(z[0]), slices.Clone(z[1])}
 	err := s.Step()
-	if d := (moment{x: x, y: y}).differs(before); d != "" {
+	if d := (moment{z: z}).differs(moment{z: before}); d != "" {
 		t.breach("inputs", "step %d changes what it is to read: %s", k, d)
 	}
 	return err
@@ -273,16 +273,14 @@ func (t *trial) feasible(s *bilevel.Solver) {
 
 // reported wants a step size above 0 of what has moved by more than rounding.
 func (t *trial) reported(s *bilevel.Solver) {
-	moved := func(name, size string, step float64, from, to []float64) {
-		if d := distance(to, from); step == 0 && d > 1e-9*(1+mat.Norm(to)) {
-			t.breach("steps", "step %d moves %s by %.3g and reports %s = 0, with which Run.Tol never stops: "+
-				"call Iteration.UseSteps or InnerStep", s.K()-1, name, d, size)
+	alpha, beta := s.StepSizes()
+	for i, size := range [2]float64{alpha, beta} {
+		to := t.want[s.K()].z[i]
+		if d := distance(to, t.want[s.K()-1].z[i]); size == 0 && d > 1e-9*(1+mat.Norm(to)) {
+			t.breach("steps", "step %d moves %c by %.3g and reports %c = 0, with which Run.Tol never stops: "+
+				"call Iteration.UseSteps or InnerStep", s.K()-1, "xy"[i], d, [2]rune{'α', 'β'}[i])
 		}
 	}
-	alpha, beta := s.StepSizes()
-	before, after := t.want[s.K()-1], t.want[s.K()]
-	moved("x", "α", alpha, before.x, after.x)
-	moved("y", "β", beta, before.y, after.y)
 }
 
 func (t *trial) counted(w *watched, s *bilevel.Solver) {
@@ -369,7 +367,7 @@ func (t *trial) fault(f *fault) {
 	}
 	switch {
 	case f.done && f.err == errOutside && err == nil && w.stray == "":
-		if f.at(s.X(), s.Y()) || f.at(before.x, before.y) && !f.again {
+		if f.at(s.X(), s.Y()) || f.at(before.z[0], before.z[1]) && !f.again {
 			t.breach(rule, "%s, and the step goes on from that point: return the error, or go back from a trial point", f)
 		}
 	case !f.done || w.stray != "":

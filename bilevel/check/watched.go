@@ -187,44 +187,28 @@ func (w *watched) note(c call, ask func(batch []bilevel.Sample) error) error {
 	return err
 }
 
-// drawer is a method that draws n samples of each stream in its first step, and takes them out of
-// foreign.
-type drawer struct {
-	n       [2]uint64
-	foreign [2]map[bilevel.Sample]struct{}
-}
+// starter is a method that starts, and makes no step.
+type starter func(it *bilevel.Iteration)
 
-func (*drawer) Name() string                                        { return "drawer" }
-func (d *drawer) Start(*bilevel.Iteration) (bilevel.Stepper, error) { return d, nil }
-func (*drawer) Vectors(func(name string, v []float64))              {}
-func (*drawer) State(*bilevel.State)                                {}
-func (d *drawer) Step(it *bilevel.Iteration) error {
-	for stream, draw := range [2]func(n int) []bilevel.Sample{upper: it.DrawXi, lower: it.DrawPhi} {
-		if n := d.n[stream]; n > 0 {
-			for _, sample := range draw(int(n)) {
-				delete(d.foreign[stream], sample)
-			}
-		}
-	}
-	return nil
-}
+func (starter) Name() string                                           { return "starter" }
+func (f starter) Start(it *bilevel.Iteration) (bilevel.Stepper, error) { f(it); return nil, nil }
 
 // drawn wants oracles to be asked for samples of an unbounded stream that the run drew, of up to
 // 2²⁰: a seed gives the same names in the same order, whatever the batches.
 func (t *trial) drawn(w *watched, s *bilevel.Solver) {
 	c := s.Counts()
-	d := &drawer{n: [2]uint64{upper: c.Xi, lower: c.Phi}, foreign: w.seen}
 	if max(c.Xi, c.Phi) > 1<<20 {
 		return
 	}
-	again, err := bilevel.New(w.Problem, d, t.Options)
-	if err != nil || again.Step() != nil {
-		return // the method's own run on this problem shows what is wrong
-	}
-	for stream, foreign := range d.foreign {
-		if w.sizes[stream] == 0 && len(foreign) > 0 {
-			t.breach("counts", "an oracle was asked for the sample %s = %d, which the run has not drawn: "+
-				"samples must come from DrawXi and DrawPhi", samples[stream], slices.Min(slices.Collect(maps.Keys(foreign))))
+	_, _ = bilevel.New(w.Problem, starter(func(it *bilevel.Iteration) {
+		for stream, names := range [2][]bilevel.Sample{upper: it.DrawXi(int(c.Xi)), lower: it.DrawPhi(int(c.Phi))} {
+			for _, name := range names {
+				delete(w.seen[stream], name)
+			}
+			if foreign := w.seen[stream]; w.sizes[stream] == 0 && len(foreign) > 0 {
+				t.breach("counts", "an oracle was asked for the sample %s = %d, which the run has not drawn: "+
+					"samples must come from DrawXi and DrawPhi", samples[stream], slices.Min(slices.Collect(maps.Keys(foreign))))
+			}
 		}
-	}
+	}), t.Options)
 }
