@@ -29,7 +29,6 @@ func TestErrors(t *testing.T) {
 	_, err := other.ValueG([]float64{1, 2}, []float64{3, 4}, nil)
 	require.NoError(t, err)
 	var ownNum, ownResult num
-	var ownVec vec
 	for _, c := range []struct {
 		op, reason string
 		g          func(x, y vec) num
@@ -102,12 +101,6 @@ func TestErrors(t *testing.T) {
 				ownNum = y.At(0)
 			}
 			return ownNum.Add(y.At(1))
-		}},
-		{"Sum", "of a value kept from an earlier evaluation", func(x, y vec) num {
-			if ownVec.Len() == 0 {
-				ownVec = y
-			}
-			return ownVec.Sum()
 		}},
 		{"the result", "is a value kept from an earlier evaluation", func(x, y vec) num {
 			if ownResult == (num{}) {

@@ -1,6 +1,6 @@
-// Package auto makes a bilevel.Problem of two losses. The caller writes f(x, y; ξ) and g(x, y; φ),
-// each for one sample, as Go functions over recorded numbers; the package computes values,
-// gradients, g_xy, g_yy, their products with vectors, and means over batches.
+// Package auto makes a bilevel.Problem of two losses, f(x, y; ξ) and g(x, y; φ), which the caller
+// writes for one sample, as Go functions over recorded numbers. It computes values, gradients,
+// g_xy, g_yy, their products with vectors, and means over batches.
 //
 //	problem, err := auto.New(auto.Losses{
 //		Dx: d, Dy: d, Upper: uint64(len(test)), Lower: uint64(len(train)),
@@ -13,10 +13,8 @@
 //		},
 //	})
 //
-// # The parts of a loss
-//
-// Num is a number, Vec a vector, Mat a vector seen as a matrix. A loss gets x and y as Vecs; every
-// method returns a new value. Const, Data and Matrix make constants, which may stand wherever a
+// A loss gets x and y as Vecs; every method returns a new value, a number Num, a vector Vec, or
+// Mat, a vector seen as a matrix. Const, Data and Matrix make constants, which may stand wherever a
 // recorded value may. The zero Num is 0, to start sums from.
 //
 //	numbers    Add Sub Mul Div Neg Scale Shift Inv Square Pow Sqrt Exp Log Tanh Sigmoid Softplus
@@ -26,13 +24,10 @@
 //	matrices   MulVec MulVecTrans, of constant and of recorded matrices and vectors
 //
 // Loops and comparisons may depend on data, on Value, and on the sample: each evaluation is
-// recorded anew, and the derivative is that of the branch taken.
-//
-// A loss must be a function of its arguments: the same sample is the same draw at every point
-// (bilevel.Sample). Constants stay in the caller's memory and must not change until the next call:
-// a loss may fill a buffer anew for each sample, but not twice in one.
-//
-// A type that embeds *Problem and has a method of the same name replaces that oracle.
+// recorded anew, and the derivative is that of the branch taken. Constants stay in the caller's
+// memory and must not change until the next call: a loss may fill a buffer anew for each sample,
+// but not twice in one. A type that embeds *Problem and has a method of the same name replaces that
+// oracle.
 //
 // # Errors
 //
@@ -45,25 +40,19 @@
 //
 // # Cost
 //
-// A gradient, and a product with a second derivative, cost a small constant times the loss, exact
-// to rounding. g_yy and g_xy cost one sweep and one for each nonlinear function of a sum of
-// entries, or one for each entry of y where that is less: O(d²) for a logistic loss with weights on
-// squares. A vector operation is one operation of the record: a matrix-vector product is one, d·d
-// products of numbers are d·d.
+// A gradient, one sweep back over the record (reverse mode: Griewank, Walther, Evaluating
+// Derivatives, 2008, chapter 3), and a product with a second derivative, a sweep forward and two
+// back (section 5.1), cost a small constant times the loss, exact to rounding. A vector operation
+// is one operation of the record: a matrix-vector product is one, d·d products of numbers are d·d.
+//
+// For g_yy and g_xy, a function of a sum of entries of y, such as a linear predictor aᵀy, is cut
+// there: the sum becomes a variable with a known gradient. What is left has a diagonal Hessian in
+// the entries, which one sweep finds (Curtis, Powell, Reid, 1974); m + 1 find all for m variables,
+// or one for each entry of y where that is less: O(d²) for a logistic loss with weights on squares.
 //
 // After the first evaluation of a size nothing is allocated, but by the losses, and by operations
 // on constant vectors alone. A Problem serves one goroutine at a time; Clone makes more. The same
 // binary, problem and arguments give the same bits.
-//
-// # How it works
-//
-// The gradient is one sweep back over the record (reverse mode: Griewank, Walther, Evaluating
-// Derivatives, 2008, chapter 3), a product a sweep forward and two back (section 5.1), of those
-// operations alone that depend on both sides of it.
-//
-// For matrices, a function of a sum of entries of y, such as a linear predictor aᵀy, is cut there:
-// the sum becomes a variable with a known gradient. What is left has a diagonal Hessian in the
-// entries, which one sweep finds (Curtis, Powell, Reid, 1974); m + 1 find all for m variables.
 package auto
 
 import (

@@ -15,29 +15,25 @@
 //	convexity    the mean g_yy is positive definite, with eigenvalues ≥ Options.MuG; samples keep ConvexityAt
 //	unbiased     the exact value is the mean over the samples
 //	product      HessVecG and CrossVecG against the matrices
-//	truth        g_y(x, y*(x)) = 0, and ∇F against differences of F and against f_x − g_xy g_yy⁻¹ f_y
+//	truth        y*(x), F and ∇F against those of package implicit, and ∇F against differences of F
 //	effect       each entry of x acts on F: f_x or g_xy is not 0 somewhere; otherwise the report has a gap
 //
 // Without bilevel.Values the report is never complete: a negated f_y, where f does not mix x and y,
 // and a wrong constant in g_y contradict no other oracle.
 //
+// A derivative is the best of a ladder of extrapolated central differences. Its tolerance is ten
+// times the difference between steps of the ladder plus rounding; where that exceeds a thousandth
+// of the largest entry, the report has a gap. Sums are compared to 1e-9 of their largest entry. A
+// finite sum of up to Options.MaxTerms terms is averaged in full. Other streams get a z-test, entry
+// by entry, on Options.Samples draws, with Bonferroni's inequality; entries to which too few draws
+// contribute are left out, and counted. Points x lie in Options.Set, and steps of differences where
+// X has room; where it has none, as in a simplex, they leave it by at most ScaleX/100, and an
+// oracle that fails there is not accused.
+//
 // The same problem and options give the same report. For each point and two samples, a check costs
 // 12 evaluations of g_y and of each value for every coordinate of x and y, and 12 values of F for
 // each of x; for each oracle, one evaluation of every term of a finite sum, or of Options.Samples
 // draws. Everything allocates.
-//
-// # How it works
-//
-// A derivative is the best of a ladder of extrapolated central differences. Its tolerance is ten
-// times the difference between steps of the ladder plus rounding; where that exceeds a thousandth of
-// the largest entry, the report has a gap. Sums are compared to 1e-9 of their largest entry.
-//
-// A finite sum of up to Options.MaxTerms terms is averaged in full. Other streams get a z-test,
-// entry by entry, on Options.Samples draws, with Bonferroni's inequality. Entries to which too few
-// draws contribute are left out, and counted.
-//
-// Points x lie in Options.Set, and steps of differences where X has room; where it has none, as in
-// a simplex, they leave it by at most ScaleX/100, and an oracle that fails there is not accused.
 package check
 
 import (
