@@ -28,7 +28,13 @@ func TestErrors(t *testing.T) {
 	})
 	_, err := other.ValueG([]float64{1, 2}, []float64{3, 4}, nil)
 	require.NoError(t, err)
-	var ownNum, ownResult num
+	var own, ownResult num
+	first := func(kept *num, v num) num {
+		if *kept == (num{}) {
+			*kept = v
+		}
+		return *kept
+	}
 	for _, c := range []struct {
 		op, reason string
 		g          func(x, y vec) num
@@ -96,18 +102,9 @@ func TestErrors(t *testing.T) {
 		{"Stack", "of values of two problems", func(x, y vec) num { return auto.Stack(y.At(0), keptNum).Sum() }},
 		{"MulVec", "of values of two problems", func(x, y vec) num { return keptVec.Mat(1, 2).MulVec(y).Sum() }},
 		{"the result", "is a value of another problem", func(x, y vec) num { return keptNum }},
-		{"Add", "of a value kept from an earlier evaluation", func(x, y vec) num {
-			if ownNum == (num{}) {
-				ownNum = y.At(0)
-			}
-			return ownNum.Add(y.At(1))
-		}},
-		{"the result", "is a value kept from an earlier evaluation", func(x, y vec) num {
-			if ownResult == (num{}) {
-				ownResult = y.At(0)
-			}
-			return ownResult
-		}},
+		{"Add", "of a value kept from an earlier evaluation", func(x, y vec) num { return first(&own, y.At(0)).Add(y.At(1)) }},
+		{"the result", "is a value kept from an earlier evaluation",
+			func(x, y vec) num { return first(&ownResult, y.At(0)) }},
 	} {
 		t.Run(c.op+" "+c.reason, func(t *testing.T) {
 			p := lowerLoss(t, 2, 2, c.g)

@@ -33,18 +33,16 @@ func examples(t testing.TB) map[string]example {
 		require.NoError(t, err)
 		return p
 	}
+	noise := func(s bilevel.Sample) float64 { return rand.New(rand.NewPCG(uint64(s), 1)).NormFloat64() }
+	weighted := func(x, y vec) num { return x.Sum().Mul(y.SquaredNorm()).Add(y.At(0).Mul(x.At(1))) }
 	simulator := made(auto.New(auto.Losses{Dx: 2, Dy: 3,
 		F: func(x, y vec, s bilevel.Sample) num {
-			n := rand.New(rand.NewPCG(uint64(s), 0)).NormFloat64()
-			return y.Sum().Scale(1 + n/5).Sin().Add(x.SquaredNorm())
+			return y.Sum().Scale(1 + noise(s)/5).Sin().Add(x.SquaredNorm())
 		},
 		G: func(x, y vec, s bilevel.Sample) num {
-			n := rand.New(rand.NewPCG(uint64(s), 1)).NormFloat64()
-			return y.Shift(n / 4).SquaredNorm().Scale(0.5).Add(x.Sum().Mul(y.SquaredNorm())).Add(y.At(0).Mul(x.At(1)))
+			return y.Shift(noise(s) / 4).SquaredNorm().Scale(0.5).Add(weighted(x, y))
 		},
-		MeanG: func(x, y vec) num {
-			return y.SquaredNorm().Scale(0.5).Add(x.Sum().Mul(y.SquaredNorm())).Add(y.At(0).Mul(x.At(1))).Shift(3. / 32)
-		},
+		MeanG: func(x, y vec) num { return y.SquaredNorm().Scale(0.5).Add(weighted(x, y)).Shift(3. / 32) },
 	}))
 	classes := func(y vec, i bilevel.Sample) num { // i modulo 3 is the class of row i
 		score := y.Mat(3, 5).MulVec(auto.Data(a[i]))
@@ -78,7 +76,7 @@ func TestExamplesPassTheChecks(t *testing.T) {
 	}
 }
 
-func all(t testing.TB, p oracles, x, y, v []float64, batch []bilevel.Sample) (written []float64) {
+func all(t testing.TB, p bilevel.Problem, x, y, v []float64, batch []bilevel.Sample) (written []float64) {
 	oracles := calls(p, x, y, v)
 	for _, name := range slices.Sorted(maps.Keys(oracles)) {
 		u, err := oracles[name](batch)
@@ -182,13 +180,6 @@ func tuning(tb testing.TB, data *data.Data) *auto.Problem {
 	return p
 }
 
-type oracles interface {
-	bilevel.Problem
-	bilevel.Products
-	bilevel.UpperGradient
-	bilevel.Values
-}
-
 // BenchmarkAuto evaluates each oracle at one sample, recorded and by hand.
 func BenchmarkAuto(b *testing.B) {
 	for _, d := range []int{14, 54, 123} {
@@ -196,7 +187,7 @@ func BenchmarkAuto(b *testing.B) {
 			data := rows(d, share)
 			hand, err := hyperopt.New(data, data, hyperopt.Options{})
 			require.NoError(b, err)
-			for impl, p := range map[string]oracles{"hand": hand, "auto": tuning(b, data)} {
+			for impl, p := range map[string]bilevel.Problem{"hand": hand, "auto": tuning(b, data)} {
 				x, y, v := pointOf(p)
 				for name, call := range calls(p, x, y, v) {
 					b.Run(fmt.Sprintf("%s/d=%d/rows=%s/impl=%s", name, d, kind, impl), func(b *testing.B) {
@@ -235,8 +226,8 @@ type batch = []bilevel.Sample
 type oracle = func(b batch) ([]float64, error)
 
 // calls has the oracles of p at a point, which write to memory of their own.
-func calls(p oracles, x, y, v []float64) map[string]oracle {
-	dx, dy := len(x), len(y)
+func calls(problem bilevel.Problem, x, y, v []float64) map[string]oracle {
+	p, dx, dy := bilevel.Complete(problem), len(x), len(y)
 	vec := func(n int) []float64 { return make([]float64, n) }
 	f, g, fxy, gx, gy, hv, cv := vec(1), vec(1), vec(dx+dy), vec(dx), vec(dy), vec(dy), vec(dx)
 	gxy, gyy := mat.NewDense(dx, dy), mat.NewSym(dy)

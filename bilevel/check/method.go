@@ -100,12 +100,11 @@ func (o MethodOptions) trials(m bilevel.Method, found *breaches) (all []*trial, 
 		q := quadratic.Options{Dx: 3, Dy: 4, Seed: 2, MuG: 1, LG: 3, MuP: 1, LP: 3,
 			SigmaFx: 0.3, SigmaFy: 0.3, SigmaGy: 0.3, SigmaGxy: 0.2, SigmaGyy: 0.2}
 		one, many = "a stream", "a sum"
-		if stream, err = quadratic.New(q); err != nil {
-			return nil, err
-		}
-		q.Terms = 12
-		if sum, err = quadratic.New(q); err != nil {
-			return nil, err
+		for terms, p := range map[uint64]*bilevel.Problem{0: &stream, 12: &sum} {
+			q.Terms = terms
+			if *p, err = quadratic.New(q); err != nil {
+				return nil, err
+			}
 		}
 	}
 	add(one, stream, 1, 1, set)

@@ -117,6 +117,23 @@ func scaled(s float64, terms uint64) full {
 	}}.of(goodOf(3, 3, terms))
 }
 
+// squared is noisy with a squared normal number times x[0] in f.
+func squared() full {
+	return mutant{oracle: "all", after: func(c written) {
+		noise := 0.0
+		for _, name := range c.batch {
+			z := rand.New(rand.NewPCG(uint64(name), 1)).NormFloat64()
+			noise += (z*z - 1) / float64(len(c.batch))
+		}
+		switch c.oracle {
+		case "GradF":
+			c.fx[0] += noise
+		case "ValueF":
+			*c.f += c.x[0] * noise
+		}
+	}}.of(noisy(0))
+}
+
 // lone is f = ½‖x‖² + ½‖y − 1‖²: no other oracle contradicts a sign of f_y.
 func lone() *auto.Problem {
 	return ofLosses(3, 3, func(x, y auto.Vec) auto.Num {

@@ -141,19 +141,15 @@ func watch(p bilevel.Problem) *watched {
 
 // problem returns w with g_x if the problem has it, and with products in any case.
 func (w *watched) problem() bilevel.Problem {
-	type products struct {
-		bilevel.Problem
-		bilevel.Products
-		bilevel.StronglyConvex
+	if _, ok := w.Problem.(bilevel.UpperGradient); ok {
+		return w
 	}
-	if _, ok := w.Problem.(bilevel.UpperGradient); !ok {
-		return products{w, w, w}
-	}
-	return struct {
-		products
-		bilevel.UpperGradient
-	}{products{w, w, w}, w}
+	return withoutGradXG{w}
 }
+
+type withoutGradXG struct{ *watched }
+
+func (withoutGradXG) GradXG() {} // hides the one of bilevel.UpperGradient
 
 func (w *watched) note(c call, ask func(batch []bilevel.Sample) error) error {
 	err := ask(c.batch)
