@@ -41,7 +41,6 @@ func TestErrors(t *testing.T) {
 	}{
 		{"Log", "of -4 is NaN", func(x, y vec) num { return y.At(1).Log() }},
 		{"Log", "of -4 is NaN at entry 1", func(x, y vec) num { return y.Log().Sum() }},
-		{"Pow", "of -4 is NaN at entry 1", func(x, y vec) num { return y.Pow(0.5).Sum() }},
 		{"Div", "by 0", func(x, y vec) num { return x.At(0).Div(y.At(0).Sub(y.At(0))) }},
 		{"Div", "by 0", func(x, y vec) num { return y.At(0).Div(auto.Const(0)) }},
 		{"Inv", "by 0 at entry 0", func(x, y vec) num { return y.Scale(0).Inv().Sum() }},
@@ -66,7 +65,6 @@ func TestErrors(t *testing.T) {
 			func(x, y vec) num { return y.WeightedSquares(auto.Data([]float64{1, nan})) }},
 		{"Scale", "of 3 and NaN is NaN", func(x, y vec) num { return y.At(0).Scale(nan) }},
 		{"Mul", "of +Inf and 3 is +Inf", func(x, y vec) num { return auto.Const(inf).Mul(y.At(0)) }},
-		{"Sub", "of +Inf and 3 is +Inf", func(x, y vec) num { return auto.Const(inf).Sub(y.At(0)) }},
 		{"Div", "of 3 and NaN is NaN", func(x, y vec) num { return y.At(0).Div(auto.Const(nan)) }},
 		{"Log", "of -1 is NaN", func(x, y vec) num { return y.At(0).Add(auto.Const(-1).Log()) }},
 		{"Sqrt", "of -1 is NaN at entry 0", func(x, y vec) num { return auto.Data([]float64{-1}).Sqrt().Sum() }},
@@ -149,19 +147,17 @@ func TestEdgesOfDomains(t *testing.T) {
 		g           func(x, y vec) num
 		first, both string
 	}{
-		{func(x, y vec) num { return y.At(0).Sqrt() }, "auto: g at sample 0: Sqrt of 0 has the derivative +Inf", ""},
-		{func(x, y vec) num { return y.At(0).Pow(1.5) }, "",
-			"auto: g at sample 0: Pow of 0 has the second derivative +Inf"},
-		{func(x, y vec) num { return y.Pow(1.5).Sum() }, "",
-			"auto: g at sample 0: Pow of 0 has the second derivative +Inf"},
+		{func(x, y vec) num { return y.At(0).Sqrt() }, "Sqrt of 0 has the derivative +Inf", ""},
+		{func(x, y vec) num { return y.At(0).Pow(1.5) }, "", "Pow of 0 has the second derivative +Inf"},
+		{func(x, y vec) num { return y.Pow(1.5).Sum() }, "", "Pow of 0 has the second derivative +Inf"},
 		{func(x, y vec) num { return y.At(0).Pow(2) }, "", ""},
 	} {
 		oracles := calls(lowerLoss(t, 1, 1, c.g), []float64{1}, []float64{0}, []float64{1})
 		for oracle, want := range map[string]string{"ValueG": "", "GradG": c.first, "HessVecG": cmp.Or(c.first, c.both)} {
-			_, err := oracles[oracle](nil)
-			assert.Equal(t, want == "", err == nil)
-			if want != "" {
-				assert.ErrorContains(t, err, want)
+			if _, err := oracles[oracle](nil); want == "" {
+				assert.NoError(t, err)
+			} else {
+				assert.ErrorContains(t, err, "auto: g at sample 0: "+want)
 			}
 		}
 	}

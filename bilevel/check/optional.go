@@ -164,14 +164,10 @@ func (c *checker) truth() {
 		copy(y.row(0), start)
 		return p.Solution(y.row(0), c.x)
 	}}
-	value := &oracle{name: "Objective", blocks: []*block{f}, call: func() (err error) {
-		*f.at(0), err = p.Objective(nil, c.x)
-		return err
-	}}
-	gradient := &oracle{name: "Objective", blocks: []*block{df, f}, fill: math.NaN(), call: func() (err error) {
-		*f.at(0), err = p.Objective(df.row(0), c.x)
-		return err
-	}}
+	value := &oracle{name: "Objective", blocks: []*block{f},
+		call: func() error { return f.set(p.Objective(nil, c.x)) }}
+	gradient := &oracle{name: "Objective", blocks: []*block{df, f}, fill: math.NaN(),
+		call: func() error { return f.set(p.Objective(df.row(0), c.x)) }}
 	for _, pt := range c.points {
 		copy(start, pt.y)
 		star := pt

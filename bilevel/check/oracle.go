@@ -70,6 +70,12 @@ func (b *block) at(k int) *float64 {
 	return &b.row(i)[j]
 }
 
+// set takes what a call returns.
+func (b *block) set(v float64, err error) error {
+	*b.at(0) = v
+	return err
+}
+
 func (b *block) prefill(v float64) {
 	b.dense = mat.Dense{Rows: b.rows, Cols: b.cols, Stride: b.cols + pad, Data: b.mem}
 	b.sym = mat.Sym{N: b.rows, Stride: b.cols + pad, Data: b.mem}
@@ -141,15 +147,9 @@ func (c *checker) list() (all []*oracle) {
 		all = append(all, &oracle{name: name, stream: stream, call: call, blocks: blocks, fill: math.NaN()})
 	}
 	if p, ok := c.p.(bilevel.Values); ok {
-		value := func(name, quantity string, stream int, ask func(x, y []float64, s []bilevel.Sample) (float64, error)) {
-			b := newScalar(quantity)
-			add(name, stream, func() (err error) {
-				*b.at(0), err = ask(c.x, c.y, c.batch)
-				return err
-			}, b)
-		}
-		value("ValueF", "f", upper, p.ValueF)
-		value("ValueG", "g", lower, p.ValueG)
+		f, g := newScalar("f"), newScalar("g")
+		add("ValueF", upper, func() error { return f.set(p.ValueF(c.x, c.y, c.batch)) }, f)
+		add("ValueG", lower, func() error { return g.set(p.ValueG(c.x, c.y, c.batch)) }, g)
 	}
 	fx, fy, gy, gx := newVec("f_x", c.dx), newVec("f_y", c.dy), newVec("g_y", c.dy), newVec("g_x", c.dx)
 	gxy, gyy := newBlock("g_xy", 2, c.dx, c.dy), newBlock("g_yy", 2, c.dy, c.dy)
