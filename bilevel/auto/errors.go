@@ -60,15 +60,6 @@ func (t *tape) raise(domain bool, op, format string, args ...any) {
 	panic(e)
 }
 
-// wrapPanic returns the Error of a panic; other panics, and Goexit, go on.
-func wrapPanic(v any) *Error {
-	e, ok := v.(*Error)
-	if !ok && v != nil {
-		panic(v)
-	}
-	return e
-}
-
 func callerLine() string {
 	var pcs [16]uintptr
 	frames := runtime.CallersFrames(pcs[:runtime.Callers(1, pcs[:])])

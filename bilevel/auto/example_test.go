@@ -46,13 +46,11 @@ func Example_cleaning() {
 	c, e := rowsOf(rng, 200, 3, 200)
 	problem, err := cleaning(a, b, c, e)
 	if err != nil {
-		fmt.Println(err)
-		return
+		panic(err)
 	}
 	s, err := bilevel.New(problem, saa.Newton{}, bilevel.Options{Set: bilevel.UniformBox(60, -5, 5)})
 	if err != nil {
-		fmt.Println(err)
-		return
+		panic(err)
 	}
 	r, err := s.Run(context.Background(), bilevel.Run{Steps: 10000})
 	var weights, labels [2]float64 // right and wrong ones

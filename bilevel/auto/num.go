@@ -24,10 +24,8 @@ func (a Num) Value() float64 {
 	return a.v
 }
 
-// Add returns a + b.
+// Add and Sub return a + b and a − b.
 func (a Num) Add(b Num) Num { return a.plus("Add", b, 1) }
-
-// Sub returns a − b.
 func (a Num) Sub(b Num) Num { return a.plus("Sub", b, -1) }
 
 func (a Num) plus(name string, b Num, s float64) Num {

@@ -136,10 +136,7 @@ func (p *Problem) ValueG(x, y []float64, phi []bilevel.Sample) (float64, error) 
 
 func (p *Problem) value(name string, l *loss, x, y []float64, batch []bilevel.Sample) (sum float64, err error) {
 	err = p.each(name, l, values, x, y, batch, func(_ int32, w float64) { sum += w * p.tape.value })
-	if err != nil {
-		return 0, err
-	}
-	return sum, nil
+	return sum, err
 }
 
 func (p *Problem) GradF(fx, fy, x, y []float64, xi []bilevel.Sample) error {

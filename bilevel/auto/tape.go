@@ -198,13 +198,16 @@ func (t *tape) record(l *loss, x, y []float64, s bilevel.Sample, mean bool) (id 
 	return r.id, nil
 }
 
-// end makes the handles of an evaluation bad; if it still runs, it ends by a panic: fail's or the
-// caller's.
+// end makes the handles of an evaluation bad; if it still runs, it ends by a panic: that of fail,
+// or another, which goes on, as Goexit does.
 func (t *tape) end(err *error, l *loss, s bilevel.Sample, mean bool) {
 	t.gen++
 	if t.running {
 		t.running = false
-		t.err = wrapPanic(recover())
+		v, ok := recover(), false
+		if t.err, ok = v.(*Error); !ok && v != nil {
+			panic(v)
+		}
 	}
 	if e := t.err; e != nil {
 		e.Loss, e.Sample, e.Mean = l.name, s, mean

@@ -193,13 +193,9 @@ func (u Vec) Sum() Num {
 	return u.t.reduced(opSum, u.id, 0, s)
 }
 
-// Dot returns Σ u_i·v_i.
-func (u Vec) Dot(v Vec) Num { return u.paired("Dot", opDot, u, v) }
-
-// SquaredNorm returns Σ u_i².
-func (u Vec) SquaredNorm() Num { return u.paired("SquaredNorm", opDot, u, u) }
-
-// WeightedSquares returns Σ w_i·u_i².
+// Dot, SquaredNorm and WeightedSquares return Σ u_i·v_i, Σ u_i² and Σ w_i·u_i².
+func (u Vec) Dot(v Vec) Num             { return u.paired("Dot", opDot, u, v) }
+func (u Vec) SquaredNorm() Num          { return u.paired("SquaredNorm", opDot, u, u) }
 func (u Vec) WeightedSquares(w Vec) Num { return u.paired("WeightedSquares", opWeight, w, u) }
 
 // paired returns a sum over the entries of a and b, of which u is one.
@@ -281,10 +277,9 @@ func (u Vec) Mat(rows, cols int) Mat {
 // again.
 func Matrix(a *mat.Dense) Mat { return Mat{Data(a.Data), matrix{a.Rows, a.Cols, a.Stride}} }
 
-// MulVec returns W·u, of length rows. It fails unless u is of length cols.
-func (w Mat) MulVec(u Vec) Vec { return w.times("MulVec", opMatVec, u, w.rows, w.cols) }
-
-// MulVecTrans returns Wᵀ·u, of length cols. It fails unless u is of length rows.
+// MulVec returns W·u, of length rows, for u of length cols, and MulVecTrans Wᵀ·u, the other way round.
+// They fail for other lengths.
+func (w Mat) MulVec(u Vec) Vec      { return w.times("MulVec", opMatVec, u, w.rows, w.cols) }
 func (w Mat) MulVecTrans(u Vec) Vec { return w.times("MulVecTrans", opMatTrans, u, w.cols, w.rows) }
 
 func (w Mat) times(name string, code opcode, u Vec, n, inner int) Vec {

@@ -26,13 +26,11 @@ func ExampleProblem() {
 		},
 	})
 	if err != nil {
-		fmt.Println(err)
-		return
+		panic(err)
 	}
 	report, err := check.Problem(line{p}, check.Options{})
 	if err != nil {
-		fmt.Println(err)
-		return
+		panic(err)
 	}
 	for _, f := range report.Findings {
 		fmt.Println(f)

@@ -75,16 +75,14 @@ func Method(m bilevel.Method, o MethodOptions) error {
 	if err = cmp.Or(option.AtLeast("check: Steps", o.Steps, 1), err); err != nil {
 		return err
 	}
-	var refused error
-	left := len(trials)
+	var refused []error
 	for _, t := range trials {
 		if err := t.inspect(); err != nil {
-			refused = err
-			left--
+			refused = append(refused, err)
 		}
 	}
-	if left == 0 {
-		found.add("start", "every problem", "no run is left: %v", refused)
+	if n := len(refused); n == len(trials) {
+		found.add("start", "every problem", "no run is left: %v", refused[n-1])
 	}
 	return errors.Join(found...)
 }
