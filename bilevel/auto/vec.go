@@ -277,8 +277,8 @@ func (u Vec) Mat(rows, cols int) Mat {
 // again.
 func Matrix(a *mat.Dense) Mat { return Mat{Data(a.Data), matrix{a.Rows, a.Cols, a.Stride}} }
 
-// MulVec returns W·u, of length rows, for u of length cols, and MulVecTrans Wᵀ·u, the other way round.
-// They fail for other lengths.
+// MulVec returns W·u, of length rows, and MulVecTrans Wᵀ·u, of length cols. They fail unless u is of
+// length cols, and rows.
 func (w Mat) MulVec(u Vec) Vec      { return w.times("MulVec", opMatVec, u, w.rows, w.cols) }
 func (w Mat) MulVecTrans(u Vec) Vec { return w.times("MulVecTrans", opMatTrans, u, w.cols, w.rows) }
 

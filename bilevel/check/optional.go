@@ -182,7 +182,10 @@ func (c *checker) truth() {
 		if both == nil || alone == nil {
 			c.unknown(gradient)
 		} else {
-			c.objective(value, gradient, star, alone, both)
+			size := max(math.Abs(both[c.dx]), maxAbs(both[:c.dx])*c.o.ScaleX)
+			c.close(value, star, alone, both[c.dx:], size, "the value that comes with the gradient")
+			j := c.jacobian(value, star, true, false)
+			c.judge(c.against(Truth, gradient, star, both[:c.dx], "the differences of F", j))
 		}
 		if same {
 			c.implicit(solution, value, gradient, star, scale, alone, both)
@@ -199,25 +202,16 @@ func (c *checker) close(o *oracle, pt point, got, want []float64, scale float64,
 		against: against})
 }
 
-// objective compares F with the one that comes with ∇F, and ∇F with differences.
-func (c *checker) objective(value, gradient *oracle, star point, alone, both []float64) {
-	scale := max(math.Abs(both[c.dx]), maxAbs(both[:c.dx])*c.o.ScaleX)
-	c.close(value, star, alone, both[c.dx:], scale, "the value that comes with the gradient")
-	c.judge(c.against(Truth, gradient, star, both[:c.dx], "the differences of F", c.jacobian(value, star, true, false)))
-}
-
 // implicit compares y*(x), F and ∇F with those of package implicit.
 func (c *checker) implicit(solution, value, gradient *oracle, star point, scale float64, alone, both []float64) {
 	if !c.usable(Truth, solution, "GradG", "HessG") {
 		return
 	}
 	f, x, y, want, fStar := implicit.New(c.p), slices.Clone(star.x), slices.Clone(star.y), make([]float64, c.dx), 0.0
-	upperGrad, lowerGrad := c.oracle("GradF"), c.oracle("GradG")
-	if c.enumerable(upperGrad) {
-		f.Xi = c.many(upperGrad)
-	}
-	if c.enumerable(lowerGrad) {
-		f.Phi = c.many(lowerGrad)
+	for batch, o := range map[*[]bilevel.Sample]*oracle{&f.Xi: c.oracle("GradF"), &f.Phi: c.oracle("GradG")} {
+		if c.enumerable(o) {
+			*batch = c.many(o)
+		}
 	}
 	if err := guard(func() error { return f.Solve(y, x, 0) }); err != nil {
 		c.log.gap(Truth, solution.name, "nothing to hold it against: %v", err)
@@ -232,7 +226,7 @@ func (c *checker) implicit(solution, value, gradient *oracle, star point, scale 
 		c.log.gap(Truth, gradient.name, "nothing to hold it against: %v", err)
 		return
 	}
-	top := max(maxAbs(want), maxAbs(c.meanOf(upperGrad, star)))
+	top := max(maxAbs(want), maxAbs(c.meanOf(c.oracle("GradF"), star)))
 	c.close(gradient, star, both[:c.dx], want, top, "f_x − g_xy g_yy⁻¹ f_y")
 	if c.oracle("ValueF") != nil && c.doubt("ValueF") == "" {
 		c.close(value, star, alone, []float64{fStar}, max(math.Abs(fStar), top*c.o.ScaleX), "f(x, y*(x))")
