@@ -139,17 +139,21 @@ func watch(p bilevel.Problem) *watched {
 	return w
 }
 
-// problem returns w with g_x if the problem has it, and with products in any case.
+// problem returns w with g_x if the problem has it, with products in any case, and no more.
 func (w *watched) problem() bilevel.Problem {
-	if _, ok := w.Problem.(bilevel.UpperGradient); ok {
-		return w
+	type products struct {
+		bilevel.Problem
+		bilevel.Products
+		bilevel.StronglyConvex
 	}
-	return withoutGradXG{w}
+	if _, ok := w.Problem.(bilevel.UpperGradient); !ok {
+		return products{w, w, w}
+	}
+	return struct {
+		products
+		bilevel.UpperGradient
+	}{products{w, w, w}, w}
 }
-
-type withoutGradXG struct{ *watched }
-
-func (withoutGradXG) GradXG() {} // hides the one of bilevel.UpperGradient
 
 func (w *watched) note(c call, ask func(batch []bilevel.Sample) error) error {
 	err := ask(c.batch)
