@@ -170,7 +170,6 @@ func mistakes() []mistake {
 		{name: "zero", p: flat(0), bare: true, want: "convexity: HessG: λ_min(g_yy):", message: "must be above 0"},
 		{name: "promise a thousandth too high", p: promise(2.002), want: "convexity: ConvexityAt: λ_min(g_yy):"},
 		{name: "promise of NaN", p: promise(math.NaN()), want: "finite: ConvexityAt: s:"},
-		{name: "promise of infinity", p: promise(math.Inf(1)), want: "finite: ConvexityAt: s:"},
 		{name: "promise panics", p: promises{noisy(0), func([]float64) float64 { panic("no") }}, want: "call: ConvexityAt: s:"},
 		{name: "promise changes x", p: promises{noisy(0), func(x []float64) float64 { x[0]++; return -1 }},
 			want: "inputs: ConvexityAt: x[0]:"},
