@@ -100,7 +100,7 @@ func TestErrors(t *testing.T) {
 		{"Stack", "of values of two problems", func(x, y vec) num { return auto.Stack(y.At(0), keptNum).Sum() }},
 		{"MulVec", "of values of two problems", func(x, y vec) num { return keptVec.Mat(1, 2).MulVec(y).Sum() }},
 		{"the result", "is a value of another problem", func(x, y vec) num { return keptNum }},
-		{"Add", "of a value kept from an earlier evaluation", func(x, y vec) num { return first(&own, y.At(0)).Add(y.At(1)) }},
+		{"Neg", "of a value kept from an earlier evaluation", func(x, y vec) num { return first(&own, y.At(0)).Neg() }},
 		{"the result", "is a value kept from an earlier evaluation",
 			func(x, y vec) num { return first(&ownResult, y.At(0)) }},
 	} {

@@ -136,7 +136,8 @@ func TestOperations(t *testing.T) {
 		},
 		"sums of one entry": func(x, y vec) num {
 			u := y.Slice(0, 1).Add(y.Slice(2, 3))
-			return u.WeightedSquares(x.Slice(1, 2)).Add(u.SquaredNorm()).Add(u.Mat(1, 1).MulVec(u).Dot(u)).Add(u.Exp().Mul(u).Sum())
+			sum := u.WeightedSquares(x.Slice(1, 2)).Add(u.SquaredNorm())
+			return sum.Add(u.Mat(1, 1).MulVec(u).Dot(u)).Add(u.Exp().Mul(u).Sum())
 		},
 		"Stack":           func(x, y vec) num { return auto.Stack(y.At(0), x.At(1), auto.Const(2), y.Sum()).Dot(y) },
 		"Matrix":          func(x, y vec) num { return auto.Matrix(dense).MulVec(y).SquaredNorm() },

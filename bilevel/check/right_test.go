@@ -51,7 +51,7 @@ func TestRightProblems(t *testing.T) {
 		{"wide", goodOf(2, 5, wholeSum), Options{Seed: 2}, nil, whole},
 		{"tall", goodOf(5, 1, wholeSum), Options{Seed: 3}, nil, whole},
 		{"bare", bare{newGood()}, Options{MuG: 0.5}, noValues, basic},
-		{"bare, with g_x", bareGX{newGood(), newGood()}, Options{}, append(names{"derivative: GradXG: no Values"}, noValues...),
+		{"bare, but g_x", bareGX{newGood(), newGood()}, Options{}, append(names{"GradXG: no Values"}, noValues...),
 			append(names{"symmetry GradXG"}, basic...)},
 		{"quadratic", made(quadratic.New(quadratic.Options{Dx: 6, Dy: 3, Seed: 3})), Options{}, nil, truth},
 		{"one number", made(quadratic.New(quadratic.Options{Dx: 1, Dy: 1, Seed: 3, Nonconvex: 2, Terms: 40})), Options{},
@@ -164,7 +164,7 @@ func TestSimulatorsAreRarelyAccused(t *testing.T) {
 		seeds = 6
 	}
 	for seed := range seeds {
-		q := quadratic.Options{Dx: 3, Dy: 4, Seed: seed, SigmaFx: 0.5, SigmaFy: 0.5, SigmaGy: 0.5, SigmaGxy: 0.5, SigmaGyy: 0.5}
+		q := quadratic.Options{Dx: 3, Dy: 4, Seed: seed, SigmaFx: 1, SigmaFy: 1, SigmaGy: 1, SigmaGxy: 1, SigmaGyy: 1}
 		require.NoError(t, run(t, made(quadratic.New(q)), Options{Seed: seed, Points: 1}).Err())
 	}
 }
