@@ -64,7 +64,6 @@ func TestRightProblems(t *testing.T) {
 			names{"convexity HessG", "unbiased GradG"}},
 		{"a sum without exact values", mutant{oracle: "all", fails: inexact}.of(newGood()), Options{}, nil,
 			names{"convexity HessG", "unbiased GradG"}},
-		{"lone without values", bare{lone()}, Options{}, noValues, basic},
 		{"sign of f_y that nobody sees", bare{mutant{oracle: "GradF", after: func(c written) { times(-1, c.fy) }}.of(lone())},
 			Options{}, noValues, nil},
 		{"promise kept", promise(2 - 1e-9), Options{}, nil, names{"convexity ConvexityAt"}},
