@@ -3,7 +3,7 @@
 package kernel
 
 // Vector tells whether the kernels run on vectors. Here they are not compiled in; their stand-ins
-// below are never called. (The generator reads this list.)
+// below are never called.
 func Vector() bool { return false }
 
 // Lanes returns the number of float64s in the kernels' vectors: none.

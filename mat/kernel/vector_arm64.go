@@ -7,8 +7,24 @@ import "simd/archsimd"
 // allLanes are the vector lengths: every arm64 has NEON.
 var allLanes = []int{2, 0}
 
+type (
+	vec   = archsimd.Float64x2
+	array = [lanes]float64
+)
+
+const lanes = 2
+
+func wide() bool { return false }
+
+// clearUpper is archsimd.ClearAVXUpperBits on amd64.
+func clearUpper() {}
+
+func load(x []float64) vec            { return archsimd.LoadFloat64x2Array((*array)(x)) }
+func loadPart(x []float64) (vec, int) { return archsimd.LoadFloat64x2Part(x) }
+func spread(x float64) (v vec)        { return v.SetElem(0, x).SetElem(1, x) }
+
 // sum4Vector sets d to the sums of four vectors, as far as it goes.
-func sum4Vector(d []float64, s0, s1, s2, s3 archsimd.Float64x2) {
+func sum4Vector(d []float64, s0, s1, s2, s3 vec) {
 	s0.ConcatAddPairs(s1).StorePart(d)
 	if len(d) > 2 {
 		s2.ConcatAddPairs(s3).StorePart(d[2:])

@@ -20,3 +20,7 @@ func SetLanes(n int) (was int) {
 	was, inUse = inUse, n
 	return was
 }
+
+// Only a wide tile takes more than one panel.
+func tile2Vector(*tile) {}
+func tile3Vector(*tile) {}

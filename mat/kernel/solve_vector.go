@@ -1,13 +1,13 @@
-//go:build ignore
+//go:build arm64 && goexperiment.simd && go1.27 && !go1.28 && !purego
 
 package kernel
 
-import "simd"
-
 // solveUpperTransVector solves four rows, and subtracts them from what is right of them.
-//
-//gen:wide len(x) >= vectorWide
 func solveUpperTransVector(x, u []float64, ld int) {
+	if wide() && len(x) >= vectorWide {
+		solveUpperTransAVX512(x, u, ld)
+		return
+	}
 	n := len(x)
 	i := 0
 	for ; i+3 < n; i += 4 {
@@ -18,29 +18,29 @@ func solveUpperTransVector(x, u []float64, ld int) {
 		v2 := (c[2] - r0[i+2]*v0 - r1[i+2]*v1) * (1 / r2[i+2])
 		v3 := (c[3] - r0[i+3]*v0 - r1[i+3]*v1 - r2[i+3]*v2) * (1 / r3[i+3])
 		c[0], c[1], c[2], c[3] = v0, v1, v2, v3
-		f0, f1, f2, f3 := simd.BroadcastFloat64s(-v0), simd.BroadcastFloat64s(-v1), simd.BroadcastFloat64s(-v2), simd.BroadcastFloat64s(-v3)
+		f0, f1, f2, f3 := spread(-v0), spread(-v1), spread(-v2), spread(-v3)
 		j := i + 4
 		for ; j+lanes <= n; j += lanes {
 			d := x[j : j+lanes : j+lanes]
-			s := f0.MulAdd(simd.LoadFloat64s(r0[j:j+lanes:j+lanes]), simd.LoadFloat64s(d))
-			t := f1.Mul(simd.LoadFloat64s(r1[j : j+lanes : j+lanes]))
-			s = f2.MulAdd(simd.LoadFloat64s(r2[j:j+lanes:j+lanes]), s)
-			t = f3.MulAdd(simd.LoadFloat64s(r3[j:j+lanes:j+lanes]), t)
+			s := f0.MulAdd(load(r0[j:j+lanes:j+lanes]), load(d))
+			t := f1.Mul(load(r1[j : j+lanes : j+lanes]))
+			s = f2.MulAdd(load(r2[j:j+lanes:j+lanes]), s)
+			t = f3.MulAdd(load(r3[j:j+lanes:j+lanes]), t)
 			s.Add(t).Store(d)
 		}
 		if j < n {
-			s, _ := simd.LoadFloat64sPart(x[j:])
-			a, _ := simd.LoadFloat64sPart(r0[j:])
+			s, _ := loadPart(x[j:])
+			a, _ := loadPart(r0[j:])
 			s = f0.MulAdd(a, s)
-			a, _ = simd.LoadFloat64sPart(r1[j:])
+			a, _ = loadPart(r1[j:])
 			s = f1.MulAdd(a, s)
-			a, _ = simd.LoadFloat64sPart(r2[j:])
+			a, _ = loadPart(r2[j:])
 			s = f2.MulAdd(a, s)
-			a, _ = simd.LoadFloat64sPart(r3[j:])
+			a, _ = loadPart(r3[j:])
 			s = f3.MulAdd(a, s)
 			s.StorePart(x[j:])
 		}
-		archsimd.ClearAVXUpperBits()
+		clearUpper()
 	}
 	for ; i < n; i++ {
 		x[i] *= 1 / u[i*ld+i]
@@ -50,36 +50,41 @@ func solveUpperTransVector(x, u []float64, ld int) {
 
 // solveUpperVector subtracts from four rows, the last first, what is known on their right, and
 // solves them.
-//
-//gen:wide len(x) >= vectorWide
 func solveUpperVector(x, u []float64, ld int) {
+	if wide() && len(x) >= vectorWide {
+		solveUpperAVX512(x, u, ld)
+		return
+	}
 	n := len(x)
 	var t [4][8]float64
 	i := n - 4
 	for ; i >= 0; i -= 4 {
 		r0, r1, r2, r3 := u[i*ld:][:n], u[(i+1)*ld:][:n], u[(i+2)*ld:][:n], u[(i+3)*ld:][:n]
-		var s0, s1, s2, s3 simd.Float64s
+		var s0, s1, s2, s3 vec
 		j := i + 4
 		for ; j+lanes <= n; j += lanes {
-			y := simd.LoadFloat64s(x[j : j+lanes : j+lanes])
-			sQ = simd.LoadFloat64s(rQ[j:j+lanes:j+lanes]).MulAdd(y, sQ) //gen:times 4
+			y := load(x[j : j+lanes : j+lanes])
+			s0 = load(r0[j:j+lanes:j+lanes]).MulAdd(y, s0)
+			s1 = load(r1[j:j+lanes:j+lanes]).MulAdd(y, s1)
+			s2 = load(r2[j:j+lanes:j+lanes]).MulAdd(y, s2)
+			s3 = load(r3[j:j+lanes:j+lanes]).MulAdd(y, s3)
 		}
 		if j < n {
-			y, _ := simd.LoadFloat64sPart(x[j:])
-			a, _ := simd.LoadFloat64sPart(r0[j:])
+			y, _ := loadPart(x[j:])
+			a, _ := loadPart(r0[j:])
 			s0 = a.MulAdd(y, s0)
-			a, _ = simd.LoadFloat64sPart(r1[j:])
+			a, _ = loadPart(r1[j:])
 			s1 = a.MulAdd(y, s1)
-			a, _ = simd.LoadFloat64sPart(r2[j:])
+			a, _ = loadPart(r2[j:])
 			s2 = a.MulAdd(y, s2)
-			a, _ = simd.LoadFloat64sPart(r3[j:])
+			a, _ = loadPart(r3[j:])
 			s3 = a.MulAdd(y, s3)
 		}
 		s0.Store(t[0][:])
 		s1.Store(t[1][:])
 		s2.Store(t[2][:])
 		s3.Store(t[3][:])
-		archsimd.ClearAVXUpperBits()
+		clearUpper()
 		c := x[i : i+4]
 		v3 := (c[3] - Sum(&t[3])) * (1 / r3[i+3])
 		v2 := (c[2] - Sum(&t[2]) - r2[i+3]*v3) * (1 / r2[i+2])
@@ -87,7 +92,7 @@ func solveUpperVector(x, u []float64, ld int) {
 		v0 := (c[0] - Sum(&t[0]) - r0[i+3]*v3 - r0[i+2]*v2 - r0[i+1]*v1) * (1 / r0[i])
 		c[0], c[1], c[2], c[3] = v0, v1, v2, v3
 	}
-	archsimd.ClearAVXUpperBits()
+	clearUpper()
 	for i += 3; i >= 0; i-- {
 		x[i] = (x[i] - Dot(x[i+1:], u[i*ld+i+1:])) * (1 / u[i*ld+i])
 	}
