@@ -244,7 +244,8 @@ func (t *tournament) limits(w io.Writer) error {
 	for _, p := range t.problems {
 		t.limitTable(w, p, rows)
 	}
-	lines := [][]string{t.head("error over the limit: geometric mean, worst, on how many problems", "", "")}
+	fmt.Fprintln(w, "error over the limit: geometric mean, worst, on how many problems")
+	lines := [][]string{t.head("method", "output", "half")}
 	for _, e := range t.entrants {
 		for o, output := range t.outputs() {
 			for _, h := range []half{chosen, confirmed} {
