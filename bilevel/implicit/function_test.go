@@ -329,8 +329,8 @@ func TestMinimiserByHand(t *testing.T) {
 			return
 		}
 		f, _ := rosenbrock(grad, m.Trial())
-		if m.Tell(f, grad); slices.Equal(m.X(), m.Trial()) != m.Done() {
-			panic("Trial is X where the search is done, and only there")
+		if m.Tell(f, grad); m.Done() && !slices.Equal(m.X(), m.Trial()) {
+			panic("Trial is X where the search is done")
 		}
 	}))
 	assert.True(t, m.Done())
