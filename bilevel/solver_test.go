@@ -81,6 +81,7 @@ func TestNewRefuses(t *testing.T) {
 		{"a problem and a method", nil, Options{}},
 		{"STABLE.ScaleX is -1", with(func(m *STABLE) { m.ScaleX = -1 }), Options{}},
 		{"STABLE.ScaleY is NaN", with(func(m *STABLE) { m.ScaleY = nan }), Options{}},
+		{"STABLE.ScaleY is +Inf", with(func(m *STABLE) { m.ScaleY = math.Inf(1) }), Options{}},
 		{"STABLE.Alpha at step 0 is -1", with(func(m *STABLE) { m.Alpha = Constant(-1) }), Options{}},
 		{"STABLE.Beta at step 0 is +Inf", with(func(m *STABLE) { m.Beta = Constant(math.Inf(1)) }), Options{}},
 		{"STABLE.Tau at step 0 is 1.5", with(func(m *STABLE) { m.Tau = Constant(1.5) }), Options{}},

@@ -92,8 +92,8 @@ func (m STABLE) Start(it *Iteration) (Stepper, error) {
 	option.Default(&m.ScaleY, 0.5)
 	err := errors.Join(
 		option.Schedule("STABLE.Tau", m.Tau, 1),
-		option.Positive("STABLE.ScaleX", m.ScaleX),
-		option.Positive("STABLE.ScaleY", m.ScaleY),
+		option.Finite("STABLE.ScaleX", m.ScaleX),
+		option.Finite("STABLE.ScaleY", m.ScaleY),
 		option.Positive("STABLE.Trust", m.Trust),
 		checkBounds("STABLE.", m.MuG, m.CGxy),
 	)
