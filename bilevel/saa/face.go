@@ -65,7 +65,7 @@ func (m *wide) find() (value float64, err error) {
 }
 
 // conjugate writes the direction d that minimises the model on the free face to ‖r‖² ≤ most, or one along
-// which ∇²F is negative, as far as the next bound.
+// which ∇²F is negative, to the length Δ.
 func (m *wide) conjugate(rr, most float64) error {
 	clear(m.d)
 	clear(m.bd)
@@ -77,8 +77,11 @@ func (m *wide) conjugate(rr, most float64) error {
 		pq, size := mat.Dot(m.p, m.q), mat.Norm(m.p)*mat.Norm(m.q)
 		t, bent := rr/pq, !(pq > 0x1p-40*size)
 		if bent {
-			t = m.reach(m.p)
-			if pq < -0x1p-20*size {
+			far := 0.0
+			for _, v := range m.p {
+				far = max(far, math.Abs(v))
+			}
+			if t = m.radius / far; pq < -0x1p-20*size {
 				m.told.below = -1
 			}
 		}
@@ -132,7 +135,7 @@ func (m *wide) project() (more bool, err error) {
 	}
 	rr := 0.0 // along −∇ of the model alone
 	for i, h := range m.h {
-		m.d[i], m.p[i] = 0, 0
+		m.p[i] = 0
 		if !m.held[i] {
 			m.p[i] = -h*m.unit[i] - m.bs[i]
 			rr += m.p[i] * m.p[i]
@@ -163,15 +166,15 @@ func (m *wide) mul(q, p []float64) error {
 	return err
 }
 
-// reach is how far s + d may go along p to the first bound.
+// reach is how far s may go along p to the first bound.
 func (m *wide) reach(p []float64) float64 {
 	t := math.Inf(1)
 	for i, v := range p {
-		switch at := m.s[i] + m.d[i]; {
+		switch {
 		case v > 0:
-			t = min(t, max(0, m.hi[i]-at)/v)
+			t = min(t, (m.hi[i]-m.s[i])/v)
 		case v < 0:
-			t = min(t, min(0, m.lo[i]-at)/v)
+			t = min(t, (m.lo[i]-m.s[i])/v)
 		}
 	}
 	return t

@@ -309,7 +309,8 @@ func none(err error) bool {
 	return errors.Is(err, implicit.ErrNoSolution) || errors.Is(err, bilevel.ErrDiverged)
 }
 
-// arrived says that no free entry has a gradient above rounding, or the step is rounding.
+// arrived says that no free entry has a gradient above rounding, or the step is rounding, where F is
+// convex and the step whole.
 func (m *wide) arrived() bool {
 	tau, size, h := 0.0, 0.0, 0.0
 	for i, s := range m.s {
@@ -319,7 +320,7 @@ func (m *wide) arrived() bool {
 			h = max(h, m.unit[i]*math.Abs(m.h[i]))
 		}
 	}
-	return tau <= tiny || h <= 4*tiny*size
+	return h <= 4*tiny*size || tau <= tiny && m.told.below > 0 && m.left > 0
 }
 
 // Health is as that of newton, without eigenvalues.

@@ -74,6 +74,27 @@ func TestAWeightForEachRow(t *testing.T) {
 	assert.Positive(t, free)
 }
 
+// Where F curves down along most rows, a run does not arrive before it is at a stationary point.
+func TestFewRowsArrive(t *testing.T) {
+	for seed := range uint64(12) {
+		p, err := hyperopt.New(flipped(250, 30, 10+seed, 0.35), flipped(100, 30, 30+seed, 0), hyperopt.Options{Penalty: hyperopt.PerRow, Hi: 1})
+		require.NoError(t, err)
+		lo, hi := p.Box()
+		x, y, grad := make([]float64, 250), make([]float64, 30), make([]float64, 250)
+		p.Start(x, y)
+		s, err := bilevel.New(p, saa.Newton{}, bilevel.Options{Set: bilevel.Box{Lo: lo, Hi: hi}, X0: x, Seed: seed})
+		require.NoError(t, err)
+		r, err := s.Run(t.Context(), bilevel.Run{Phi: 5000})
+		require.NoError(t, err)
+		assert.Equal(t, bilevel.Arrived, r.Reason, "seed %d", seed)
+		_, err = p.Objective(grad, r.X)
+		require.NoError(t, err)
+		for i, x := range r.X {
+			require.InDelta(t, x, min(max(x-grad[i], lo[i]), hi[i]), 1e-12, "seed %d, row %d", seed, i)
+		}
+	}
+}
+
 // Sums that are not convex or of condition 1e4, and with STABLE_LONG=1 one of 2,000 × 200, are solved
 // to rounding.
 func TestSumsByProducts(t *testing.T) {
