@@ -51,7 +51,7 @@ func (m *newton) newWide(it *bilevel.Iteration) (bilevel.Stepper, error) {
 		&w.s, &w.bs, &w.d, &w.bd, &w.r, &w.p, &w.q, &w.lo, &w.hi} {
 		*v = make([]float64, dx)
 	}
-	w.all = &samples{w: w, it: it, sum: make([]float64, max(dx*dy, dy*dy))}
+	w.all = &samples{w: w, it: it, sum: make([]float64, max(dx*dy, dy*dy, dx+dy))}
 	w.f = implicit.New(w.all)
 	w.f.Vectors(func(name string, v []float64) {
 		switch name {
@@ -109,7 +109,9 @@ func (m *wide) Step(it *bilevel.Iteration) error {
 		if !ready {
 			return it.UseSteps(0, 0, 0)
 		}
-		m.known = m.known && again
+		if m.known = m.known && again; !again { // other samples, another F
+			m.radius = max(m.radius, first)
+		}
 		m.started, m.pending, m.pass, m.tried = true, true, again, 0
 	}
 	for more := !m.done; more && m.tried < tries; m.tried++ {
@@ -310,7 +312,7 @@ func none(err error) bool {
 }
 
 // arrived says that no free entry has a gradient above rounding, or the step is rounding, where F is
-// convex and the step whole.
+// convex and nothing has cut the step.
 func (m *wide) arrived() bool {
 	tau, size, h := 0.0, 0.0, 0.0
 	for i, s := range m.s {
@@ -320,7 +322,7 @@ func (m *wide) arrived() bool {
 			h = max(h, m.unit[i]*math.Abs(m.h[i]))
 		}
 	}
-	return h <= 4*tiny*size || tau <= tiny && m.told.below > 0 && m.left > 0
+	return h <= 4*tiny*size || tau <= tiny && tau < m.radius && m.told.below > 0 && m.left > 0
 }
 
 // Health is as that of newton, without eigenvalues.

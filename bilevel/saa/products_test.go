@@ -101,6 +101,7 @@ func TestSumsByProducts(t *testing.T) {
 	for _, o := range []quadratic.Options{
 		noisy(1, quadratic.Options{Seed: 81, Terms: 40, Dx: 2000, Dy: 200}),
 		noisy(1, quadratic.Options{Seed: 82, Terms: 200, LP: 1e4}),
+		noisy(1, quadratic.Options{Seed: 84, Terms: 40, Dx: 3, Dy: 1}),
 		noisy(1, quadratic.Options{Seed: 83, Terms: 200, Dx: 30, Nonconvex: 1}),
 	} {
 		if !mattest.Long() && o.Dx == 2000 {
