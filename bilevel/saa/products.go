@@ -109,9 +109,7 @@ func (m *wide) Step(it *bilevel.Iteration) error {
 		if !ready {
 			return it.UseSteps(0, 0, 0)
 		}
-		if m.known = m.known && again; !again { // other samples, another F
-			m.radius = max(m.radius, first)
-		}
+		m.known = m.known && again
 		m.started, m.pending, m.pass, m.tried = true, true, again, 0
 	}
 	for more := !m.done; more && m.tried < tries; m.tried++ {
@@ -292,7 +290,7 @@ func (m *wide) try(value float64) (good bool, err error) {
 	switch {
 	case err != nil:
 		rho = -1
-	case tau == 0 || -value <= tiny*size: // below rounding
+	case length == 0 || -value <= tiny*size: // below rounding
 		rho = 1
 	}
 	if m.trust(rho, tau); !(rho > 0.05) {
