@@ -115,7 +115,7 @@ func (c *Campaign[R]) results() (map[string]R, error) {
 	}
 	all := map[string]R{}
 	for part := range c.share.of + 1 {
-		if _, err := readLedger(c.path(part), c.id, all); err != nil {
+		if _, _, err := readLedger(c.path(part), c.id, all); err != nil {
 			return nil, err
 		}
 	}

@@ -3,6 +3,8 @@ package kit
 import (
 	"bytes"
 	"context"
+	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -94,6 +96,8 @@ func TestLedgerRefuses(t *testing.T) {
 	moved := one
 	moved.Data = []Source{{"/elsewhere/x", "123"}}
 	require.NoError(t, moved.check(path, one), "the same data under another name")
+	defer func(old func()) { pause = old }(pause)
+	pause = func() {}
 	for cut := range len(whole) { // torn anywhere
 		require.NoError(t, os.WriteFile(path, whole[:cut], 0o644))
 		l := Must(openLedger[[]float64](path, one))
@@ -102,4 +106,39 @@ func TestLedgerRefuses(t *testing.T) {
 		require.NoError(t, l.put("b", []float64{0.1}))
 		require.NoError(t, l.close())
 	}
+}
+
+// Two processes that began at the same moment append to a ledger while others open it; a line half
+// written is waited for.
+func TestLedgerOfTwo(t *testing.T) {
+	path, id := filepath.Join(t.TempDir(), "x.ledger"), Identity{Options: "one", Build: "b"}
+	both := [2]*ledger[int]{Must(openLedger[int](path, id)), Must(openLedger[int](path, id))}
+	require.NoError(t, both[1].write(id))
+	want, done := map[string]int{}, make(chan error)
+	for i := range 2000 {
+		want[fmt.Sprint(i)] = i
+	}
+	go func() {
+		var err error
+		for i := range 2000 {
+			err = errors.Join(err, both[i%3%2].put(fmt.Sprint(i), i))
+		}
+		done <- errors.Join(err, both[0].close(), both[1].close())
+	}()
+	for busy := true; busy; {
+		select {
+		case err := <-done:
+			require.NoError(t, err)
+			busy = false
+		default:
+			require.NoError(t, Must(openLedger[int](path, id)).close())
+		}
+	}
+	whole := Must(os.ReadFile(path))
+	require.NoError(t, os.Truncate(path, int64(len(whole)-5)))
+	defer func(old func()) { pause = old }(pause)
+	pause = func() { Must(0, os.WriteFile(path, whole, 0o644)) }
+	l := Must(openLedger[int](path, id))
+	assert.Equal(t, want, l.done)
+	require.NoError(t, l.close())
 }

@@ -15,10 +15,12 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 )
 
 // A ledger keeps results in a file, after their identity. A torn last line is dropped; any other
-// defect is an error with its line.
+// defect is an error with its line. Whole lines are appended, so two processes on one campaign waste
+// work and spoil nothing.
 type ledger[R any] struct {
 	file *os.File
 	done map[string]R
@@ -34,33 +36,49 @@ func openLedger[R any](path string, id Identity) (*ledger[R], error) {
 		return nil, err
 	}
 	l := &ledger[R]{done: map[string]R{}}
-	whole, err := readLedger(path, id, l.done)
+	empty, err := l.load(path, id)
 	if err != nil {
 		return nil, err
 	}
 	if l.file, err = os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o644); err != nil {
 		return nil, err
 	}
-	if err = l.file.Truncate(whole); err == nil && whole == 0 {
-		err = l.write(id)
-	}
-	if err != nil {
-		return nil, errors.Join(err, l.file.Close())
+	if empty {
+		if err := l.write(id); err != nil {
+			return nil, errors.Join(err, l.file.Close())
+		}
 	}
 	return l, nil
 }
 
-// readLedger adds the results in a file, if there is one, to done, and returns the length of all but a
-// torn last line.
-func readLedger[R any](path string, id Identity, done map[string]R) (whole int64, err error) {
+// pause tells a torn line from one that another process is writing.
+var pause = func() { time.Sleep(50 * time.Millisecond) }
+
+// load reads the file's records, cuts a torn line off, and says whether nothing is left.
+func (l *ledger[R]) load(path string, id Identity) (empty bool, err error) {
+	for torn := -1; ; pause() {
+		whole, size, err := readLedger(path, id, l.done)
+		if err != nil || whole == size {
+			return whole == 0, err
+		}
+		if size == torn {
+			return whole == 0, os.Truncate(path, int64(whole))
+		}
+		torn = size
+	}
+}
+
+// readLedger adds the results in a file, if there is one, to done, and returns the lengths of all but
+// a torn last line, and of all.
+func readLedger[R any](path string, id Identity, done map[string]R) (whole, size int, err error) {
 	text, err := os.ReadFile(path)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
-		return 0, err
+		return 0, 0, err
 	}
 	for line := 1; ; line++ {
-		record, rest, ended := bytes.Cut(text, []byte("\n"))
+		record, _, ended := bytes.Cut(text[whole:], []byte("\n"))
 		if !ended {
-			return whole, nil
+			return whole, len(text), nil
 		}
 		var found Identity
 		var e entry[R]
@@ -69,14 +87,17 @@ func readLedger[R any](path string, id Identity, done map[string]R) (whole int64
 			into = &found
 		}
 		if err := decode(record, into); err != nil {
-			return 0, fmt.Errorf("%s:%d: damaged record: %w; use -fresh to start over", path, line, err)
+			return 0, 0, fmt.Errorf("%s:%d: damaged record: %w; use -fresh to start over", path, line, err)
 		}
-		if line > 1 {
+		if line == 1 {
+			err = id.check(path, found)
+		} else if e.Key != "" { // "": another process began it, too
 			done[e.Key] = e.Result
-		} else if err := id.check(path, found); err != nil {
-			return 0, fmt.Errorf("%w\nuse -fresh to start over, or another -out to keep it", err)
 		}
-		text, whole = rest, whole+int64(len(record))+1
+		if err != nil {
+			return 0, 0, fmt.Errorf("%w\nuse -fresh to start over, or another -out to keep it", err)
+		}
+		whole += len(record) + 1
 	}
 }
 
