@@ -20,6 +20,7 @@ import (
 func TestMergeDoesTheRest(t *testing.T) {
 	var messages bytes.Buffer
 	dir, out, ran := t.TempDir(), Terminal{Stdout: io.Discard, Stderr: &messages}, new(atomic.Int64)
+	fresh := false
 	task := func(key string, result int) Task[int] {
 		return Task[int]{Key: key, Cost: 1, Run: func(context.Context) (int, error) {
 			ran.Add(1)
@@ -28,7 +29,7 @@ func TestMergeDoesTheRest(t *testing.T) {
 	}
 	play := func(ctx context.Context, part string, merge int) (sum int, said string, err error) {
 		var told bytes.Buffer
-		err = Play(Common{Out: dir, part: part, merge: merge}, "x", Identity{Options: "o", Build: "b"},
+		err = Play(Common{Out: dir, part: part, merge: merge, fresh: fresh}, "x", Identity{Options: "o", Build: "b"},
 			Terminal{Stdout: &told, Stderr: &told}, func(c *Campaign[int]) error {
 				done, err := c.Complete(ctx, []Task[int]{task("a", 1), task("b", 2), task("c", 4), task("d", 8)}, "first", out)
 				if err != nil {
@@ -58,6 +59,10 @@ func TestMergeDoesTheRest(t *testing.T) {
 		assert.Equal(t, 15, sum)
 		assert.EqualValues(t, 5, ran.Load())
 	}
+	fresh = true
+	_, _, err = play(ctx, "1/2", 0)
+	require.NoError(t, err)
+	assert.EqualValues(t, 7, ran.Load(), "part 1 threw away two")
 	stopped, cancel := context.WithCancel(ctx)
 	cancel()
 	dir = t.TempDir()
@@ -105,6 +110,8 @@ func TestLedgerRefuses(t *testing.T) {
 		assert.Equal(t, []bool{lines >= 2, lines >= 3}, []bool{l.done["a"] != nil, l.done["b"] != nil})
 		require.NoError(t, l.put("b", []float64{0.1}))
 		require.NoError(t, l.close())
+		_, _, err := readLedger(path, one, l.done)
+		require.NoError(t, err, "with its identity")
 	}
 }
 

@@ -66,7 +66,8 @@ func Run(ctx context.Context, list []Command, args []string, out Terminal) int {
 	}
 	stdout := &steady{w: out.Stdout}
 	out.Stdout = stdout
-	err, status := cmp.Or(c.Run(ctx, args, out), stdout.err), 1
+	err, status := c.Run(ctx, args, out), 1
+	err = cmp.Or(err, stdout.err)
 	switch {
 	case err == nil || errors.Is(err, flag.ErrHelp):
 		return 0

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -90,7 +91,14 @@ func TestProgress(t *testing.T) {
 		p.beat()
 		assert.Equal(t, c.want, b.String())
 	}
+	var lines counter
+	defer NewProgress(Terminal{Stderr: &lines, Every: time.Millisecond}).Clear()
+	assert.Eventually(t, func() bool { return lines.Load() >= 2 }, time.Minute, time.Millisecond)
 }
+
+type counter struct{ atomic.Int64 }
+
+func (c *counter) Write(b []byte) (int, error) { c.Add(1); return len(b), nil }
 
 type full struct{}
 

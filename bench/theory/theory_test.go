@@ -63,6 +63,7 @@ func TestTheoryUsage(t *testing.T) {
 		"-length is 0,":              {"table1", "-length", "0"},
 		"-groups is 2":               {"table1", "-groups", "2"},
 		`unexpected argument "quick`: {"theorems", "quick"},
+		`-part "3/2"`:                {"theorems", "-part", "3/2"},
 	} {
 		status, stdout, stderr := bench(args...)
 		assert.Equal(t, 2, status, want)

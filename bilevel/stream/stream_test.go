@@ -1,6 +1,7 @@
 package stream
 
 import (
+	"math"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -33,6 +34,12 @@ func TestOf(t *testing.T) {
 	assert.InDelta(t, want.Xi+want.Phi, got.Xi+got.Phi, 4*got.StdErr)
 
 	var buf []bilevel.Sample
-	names := []bilevel.Sample{7, 1 << 60}
+	names, count := []bilevel.Sample{7, 1 << 60}, [12]int{}
 	assert.Equal(t, names, terms(&buf, names, 0), "a stream without end stays as it is")
+	for n := range bilevel.Sample(12000) {
+		count[terms(&buf, []bilevel.Sample{n}, 12)[0]]++
+	}
+	for _, c := range count {
+		assert.InDelta(t, 1000, c, 5*math.Sqrt(1000))
+	}
 }
