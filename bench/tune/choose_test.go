@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -92,6 +93,29 @@ func TestTuneFreeIntercept(t *testing.T) {
 	assert.Less(t, chosen(m).Test["loss"], 0.21)
 	m, _, _ = tuneWith(t, path, "-intercept", "penalised")
 	assert.InDelta(t, math.Ln2, m.Results[0].Test["loss"], 1e-6)
+
+	run := &search{options: options{Folds: 5}, dataSet: &dataSet{design: &data.Data{Label: make([]float64, 25)}}}
+	for i := 0; i < 25; i += 5 {
+		run.design.Label[i] = 1
+	}
+	in, out := run.folds()
+	for k := range out {
+		assert.Len(t, in[k], 20)
+		assert.Len(t, slices.DeleteFunc(out[k], func(i int) bool { return i%5 > 0 }), 1, "of the rare class")
+	}
+}
+
+// One task a core at a time.
+func TestParallel(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	busy := 0
+	require.NoError(t, parallel(9, func(int) error {
+		busy++
+		defer func() { busy-- }()
+		runtime.Gosched()
+		assert.Equal(t, 1, busy)
+		return nil
+	}))
 }
 
 func TestAverage(t *testing.T) {

@@ -59,7 +59,7 @@ func (t *search) newCleaner() *cleaner {
 			d.Label[i] = (b + 1) / 2
 		}
 	}
-	in, out := t.deal()
+	in, out := t.folds()
 	for k := range c.folds {
 		c.folds[k].in, c.folds[k].out = in[k], out[k]
 	}

@@ -119,19 +119,30 @@ func hint(err error, regression bool) error {
 }
 
 func enough(d *data.Data, parts int, regression bool) error {
-	want, few, hint := 1<<(parts-1), fewest(d, regression), ""
+	want, few := 1<<(parts-1), fewest(d, regression)
 	switch {
 	case few >= want:
 		return nil
 	case regression:
-		return fmt.Errorf("%s: %d rows, want at least %d", d.Name, few, want)
+		return fmt.Errorf("%s: %s, want at least %d", d.Name, countRows(few), want)
 	case few == 0:
 		return fmt.Errorf("%s: all rows (%d) are of one class", d.Name, d.Rows())
-	case len(d.Classes) > 2:
+	}
+	count := countClasses(d)
+	class := func(k int) string { return fmt.Sprintf("%s of class %q", countRows(count[k]), d.Classes[k]) }
+	those, hint := class(0)+" and "+class(1), ""
+	if len(count) > 2 {
+		those = fmt.Sprintf("%s, one of %d", class(slices.Index(count, few)), len(count))
 		hint = "; -class sets one class against the rest; for a regression, use -loss squared"
 	}
-	return fmt.Errorf("%s: %d rows of class %q, one of %d, are too few to split into %d parts: want at least %d of each%s",
-		d.Name, few, d.Classes[slices.Index(countClasses(d), few)], len(d.Classes), parts, want, hint)
+	return fmt.Errorf("%s: %s, too few to split into %d parts: want at least %d of each%s", d.Name, those, parts, want, hint)
+}
+
+func countRows(n int) string {
+	if n == 1 {
+		return "1 row"
+	}
+	return fmt.Sprintf("%d rows", n)
 }
 
 func countClasses(d *data.Data) []int {

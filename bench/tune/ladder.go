@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"runtime"
 	"slices"
 	"sync"
 	"time"
@@ -30,7 +31,7 @@ func (t *search) climbers() (list []fold, err error) {
 		c, err := t.newClimber(t.parts[0])
 		return []fold{{c, ascending(make([]float64, t.parts[1].Rows())), t.parts[1]}}, err
 	}
-	in, out := t.deal()
+	in, out := t.folds()
 	for k := range t.Folds {
 		c, err := t.newClimber(t.design.Subset(in[k]))
 		if err != nil {
@@ -41,17 +42,17 @@ func (t *search) climbers() (list []fold, err error) {
 	return list, nil
 }
 
-// deal returns the rows in and out of the training of each fold; each class is dealt evenly.
-func (t *search) deal() (in, out [][]int) {
+// folds returns the rows in and out of the training of each fold, with the same share of each class.
+func (t *search) folds() (in, out [][]int) {
 	n := t.design.Rows()
-	of, dealt := make([]int, n), map[float64]int{}
+	of, seen := make([]int, n), map[float64]int{}
 	for _, i := range rand.New(rand.NewPCG(t.Seed, 'f')).Perm(n) {
 		class := 0.0
 		if !t.regression() {
 			class = t.design.Label[i]
 		}
-		of[i] = dealt[class] % t.Folds
-		dealt[class]++
+		of[i] = seen[class] % t.Folds
+		seen[class]++
 	}
 	in, out = make([][]int, t.Folds), make([][]int, t.Folds)
 	for i, own := range of {
@@ -149,13 +150,15 @@ func (t *search) try(ctx context.Context, r *result, folds []fold, lambdas []flo
 func least(values []float64) int { return slices.Index(values, slices.Min(values)) }
 
 func parallel(n int, do func(i int) error) error {
-	errs := make([]error, n)
+	errs, cores := make([]error, n), make(chan struct{}, runtime.GOMAXPROCS(0))
 	var wg sync.WaitGroup
 	for i := range n {
+		cores <- struct{}{}
 		wg.Add(1)
 		go func() {
 			defer wg.Done()
 			errs[i] = do(i)
+			<-cores
 		}()
 	}
 	wg.Wait()

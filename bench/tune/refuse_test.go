@@ -73,7 +73,7 @@ func TestRefuses(t *testing.T) {
 		{1, `bad.csv:3: column "a", "x": not a number (-categorical`,
 			[]string{two, writeText(t, "bad.csv", "a,b,y\n1,2,0\nx,2,1\n")}},
 		{1, "for a regression, use -loss squared", []string{writeText(t, "r.csv", "a,y\n1,1.5\n2,2.5\n3,3.5\n")}},
-		{1, `z.csv: 1 rows of class "x", one of 3, are too few to split into 3 parts: want at least 4 of each; -class sets one`,
+		{1, `z.csv: 1 row of class "x", one of 3, too few to split into 3 parts: want at least 4 of each; -class sets one`,
 			[]string{writeText(t, "z.csv", "a,k\n1,x\n2,y\n3,z\n")}},
 		{2, "-clean goes with classes and -solver exact", []string{two, "-clean", "-loss", "squared"}},
 		{2, "-clean goes with folds", []string{two, "-clean", "-folds", "1"}},
@@ -99,7 +99,7 @@ func TestRefuses(t *testing.T) {
 		{1, `two.csv:1: no column is named "mean radius"; there are "a", "b", "y"`, []string{two, "-apply", goodPath}},
 	}
 	main := []refusal{
-		{1, `rare.csv: 1 rows of class "1", one of 2, are too few`, []string{"-data", rare}},
+		{1, `rare.csv: 30 rows of class "0" and 1 row of class "1", too few`, []string{"-data", rare}},
 		{0, "go run ./bench -data", []string{"-h"}},
 		{2, "flag provided but not defined: -dta", []string{"-dta", "x"}},
 		{2, `unexpected argument "x.csv"`, []string{"-seed", "1", "x.csv"}},
@@ -187,7 +187,7 @@ func TestAwkwardFiles(t *testing.T) {
 			[]string{"-class", "d"}},
 		{"numbers.csv", table(",", "0", "1", "2"), "", []string{"-class", "0.0"}},
 		{"one.csv", table(",", "yes", "yes"), "one.csv: all rows (40) are of one class", nil},
-		{"few.csv", "a,b\n1,x\n2,y\n3,x\n", `few.csv: 1 rows of class "y", one of 2, are too few`, nil},
+		{"few.csv", "a,b\n1,x\n2,y\n3,x\n", `few.csv: 2 rows of class "x" and 1 row of class "y", too few to split`, nil},
 		{"rows.svm", "1 1:1\n-1 1:2\n", "rows.svm is LIBSVM text; -label", []string{"-label", "y"}},
 		{"gap.svm", strings.Repeat("1 2:1 40:3\n-1 7:2\n", 20), "", nil},
 		{"blanks.txt", "1 2.5 3\n0 1.5 2\n", `blanks.txt:1: the first line holds numbers`, nil},
