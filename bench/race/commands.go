@@ -344,9 +344,9 @@ for α is 100 times the paper's: u has the scale of a logarithm.
 
 On every data set, in both forms of the weights, for small and large μ_g, and on quadratic problems:
 how many of the 100 settings of the paper's grid end non-finite, for the paper's method with its bound
-C_gxy and with this module's safeguards, too; and how SAA-Newton, this module's default, and STABLE
-with steps that adapt stand to TTSA and BSA at their best, at equal samples and at equal evaluations,
-and to HOAG, which takes all rows in every step and has no setting.` + choiceUsage + `
+C_gxy and with this module's safeguards, too; and how SAA-Newton, this module's default and not the
+paper's method, and STABLE with steps that adapt stand to TTSA and BSA at their best, at equal samples
+and at equal evaluations, and to HOAG, which takes all rows in every step and has no setting.` + choiceUsage + `
   go run ./bench survive -quick
   go run ./bench survive -data ../data
   go run ./bench survive -ablate             what each safeguard is worth

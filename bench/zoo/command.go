@@ -40,9 +40,10 @@ the run's own end. Floors:
 
 A run's error over the limit scatters like χ² with as many degrees of freedom as x is free, over that
 number, and more with heavy tails. So a stream's ratio is the mean over runs enough for 16 degrees
-together, at most 16 and at least -trials. A method exactly at the limit would still be beyond 2 × on
-the share of problems that the report names. Streams without a limit (every entry of x held by the
-set, ∇²F singular there) are counted apart; ratios count from 10 expected rare events on.
+together, at most 16 and at least -trials, by a rule that does not look at the results. A method
+exactly at the limit would still be beyond 2 × on the share of problems that the report names. Streams
+without a limit (every entry of x held by the set, ∇²F singular there) are counted apart; ratios count
+from 10 expected rare events on.
 
 Choose on seeds below 1000, and confirm on others.
 
@@ -71,7 +72,7 @@ func Zoo(ctx context.Context, args []string, out kit.Terminal) error {
 	fs.IntVar(&o.only, "only", o.only, "`INDEX` of the one problem to run")
 	fs.IntVar(&o.trials, "trials", o.trials, "least number of runs of each problem")
 	fs.Uint64Var(&o.samples, "samples", o.samples, "samples of each kind")
-	fs.BoolVar(&o.root, "root", false, "beside each stream the exact minimum of the same samples, which none beats: slow")
+	fs.BoolVar(&o.root, "root", false, "beside each stream the exact minimum of the same samples, which none beats: some seconds a run")
 	fs.BoolVar(&o.verbose, "v", false, "every run")
 	if err := kit.Parse(fs, args, out); err != nil {
 		return err
