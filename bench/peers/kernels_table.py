@@ -2,7 +2,7 @@
 writes the table of this machine into mat/kernel/KERNELS.md, in place of what an earlier run wrote
 there. It prints how much faster than its peers each tier is, the small orders, and steps on samples.
 
-    python3 kernels_table.py [-rounds 6] [-on "taskset -c 1"] [-blasfeo PREFIX]
+    python3 kernels_table.py [-rounds 6] [-on "taskset -c 1"] [-blasfeo PREFIX] [-times FILE]
 
 The programs take turns, and measure for a third of a millisecond at a time, ten times a turn. A
 figure is the least of all: a machine shared with others is measured when it is free. -on is put
@@ -12,6 +12,7 @@ python3-numpy python3-scipy python3-numba libopenblas-dev libeigen3-dev g++. Go 
 
 import argparse
 import datetime
+import json
 import os
 import pathlib
 import re
@@ -131,16 +132,21 @@ def main():
     flags.add_argument("-rounds", type=int, default=6)
     flags.add_argument("-on", default="", help="a command to run the programs by")
     flags.add_argument("-blasfeo", default="", help="where BLASFEO is installed, with include/ and lib/")
+    flags.add_argument("-times", type=pathlib.Path, help="a file that keeps the times; those of earlier runs count, too")
     options = flags.parse_args()
     about = run((), ("go", "run", "./bench", "-version"), SIMD, ROOT).split("\n")[0]
     with tempfile.TemporaryDirectory() as folder:
         times = measure(options, folder)
+    if options.times:
+        for *key, t in json.loads(options.times.read_text() if options.times.exists() else "[]"):
+            times.setdefault(tuple(key), []).extend(t)
+        options.times.write_text(json.dumps([[*key, t] for key, t in times.items()]))
     best = {key: min(t) for key, t in times.items()}
     tiers, title = [name for name, _, _ in TIERS], machine()
     go = run((), ("go", "version"), {}, ROOT).split()[2]
     compiler = run((), (os.environ.get("CXX", "c++"), "--version"), {}).split("\n")[0]
-    note = textwrap.fill(f"{datetime.date.today().isoformat()}, least of {options.rounds} rounds; portable and v3 by {go}, "
-                         f"simd: {about}; peers by {compiler}.", 100)
+    note = textwrap.fill(f"{datetime.date.today().isoformat()}, least of {len(times['portable', 'Mul', 14]) // 10} rounds; "
+                         f"portable and v3 by {go}, simd: {about}; peers by {compiler}.", 100)
     begin, end = f"<!-- begin {title} -->", f"<!-- end {title} -->"
     text = f"{begin}\n### {title}\n\n{table(best, GROUPS, SIZES, tiers[:-1], 'µs, one core')}\n\n{note}\n{end}"
     page = PAGE.read_text()
