@@ -1,7 +1,6 @@
 package bilevel
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -87,7 +86,10 @@ func (e *Estimator) Track(it *Iteration, tau float64, phi []Sample) error {
 // Init sets H_xy and H_yy to P̄[g_xy(x, y; φ)] and P̲[g_yy(x, y; φ)] over a batch.
 func (e *Estimator) Init(x, y []float64, phi []Sample) error {
 	e.updates = 0
-	if err := cmp.Or(e.p.CrossG(e.hxy, x, y, phi), e.p.HessG(e.hyy, x, y, phi)); err != nil {
+	if err := e.p.CrossG(e.hxy, x, y, phi); err != nil {
+		return err
+	}
+	if err := e.p.HessG(e.hyy, x, y, phi); err != nil {
 		return err
 	}
 	mat.CopySym(e.yy, e.hyy)
@@ -102,8 +104,16 @@ func (e *Estimator) Init(x, y []float64, phi []Sample) error {
 // Update moves the estimates to (x, y) by (STABLE-H): g_xy and g_yy at both points, with one batch.
 func (e *Estimator) Update(tau float64, x, y []float64, phi []Sample) error {
 	e.updates++
-	if err := cmp.Or(e.p.CrossG(e.xyOld, e.x, e.y, phi), e.p.CrossG(e.xy, x, y, phi),
-		e.p.HessG(e.yyOld, e.x, e.y, phi), e.p.HessG(e.yy, x, y, phi)); err != nil {
+	if err := e.p.CrossG(e.xyOld, e.x, e.y, phi); err != nil {
+		return err
+	}
+	if err := e.p.CrossG(e.xy, x, y, phi); err != nil {
+		return err
+	}
+	if err := e.p.HessG(e.yyOld, e.x, e.y, phi); err != nil {
+		return err
+	}
+	if err := e.p.HessG(e.yy, x, y, phi); err != nil {
 		return err
 	}
 	if err := e.askPromise(x); err != nil {

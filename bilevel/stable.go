@@ -1,7 +1,6 @@
 package bilevel
 
 import (
-	"cmp"
 	"errors"
 	"math"
 
@@ -137,8 +136,13 @@ func (m *stable) Step(it *Iteration) error {
 
 	// g_y, and f_x − H_xy H_yy⁻¹ f_y at (x^k, y^k; ξ^k).
 	o := it.Oracle()
-	if err := cmp.Or(o.GradG(m.gy, it.X(), it.Y(), phi), o.GradF(m.fx, m.fy, it.X(), it.Y(), xi),
-		m.est.Hypergradient(m.h, m.fx, m.fy)); err != nil {
+	if err := o.GradG(m.gy, it.X(), it.Y(), phi); err != nil {
+		return err
+	}
+	if err := o.GradF(m.fx, m.fy, it.X(), it.Y(), xi); err != nil {
+		return err
+	}
+	if err := m.est.Hypergradient(m.h, m.fx, m.fy); err != nil {
 		return err
 	}
 	if err := it.Finite(m.h, m.gy); err != nil { // before the default steps

@@ -1,7 +1,6 @@
 package compose
 
 import (
-	"cmp"
 	"errors"
 	"math"
 
@@ -97,7 +96,10 @@ func (m *descent) Step(it *bilevel.Iteration) error {
 		return err
 	}
 
-	if err := cmp.Or(o.GradF(m.fx, m.fy, x, yNext, it.DrawXi(0)), o.CrossVecG(m.cross, x, y, m.fy, phi)); err != nil {
+	if err := o.GradF(m.fx, m.fy, x, yNext, it.DrawXi(0)); err != nil {
+		return err
+	}
+	if err := o.CrossVecG(m.cross, x, y, m.fy, phi); err != nil {
 		return err
 	}
 	copy(m.d, m.fx)

@@ -16,7 +16,7 @@ import (
 	"stable/mat"
 )
 
-// A derivative that is not finite ends the step, and the error names the quantity.
+// A derivative that is not finite, once or for good, ends the step, and the error names the quantity.
 func TestMethodsNotFinite(t *testing.T) {
 	names := map[string][]string{
 		"f_x": {"f_x", "hypergradient at the last"}, "f_y": {"f_y", "hypergradient at the last"}, "g_y": {"g_y"},
@@ -33,20 +33,67 @@ func TestMethodsNotFinite(t *testing.T) {
 				continue
 			}
 			for after, bad := range map[int]float64{0: math.NaN(), 1: math.Inf(1), 8: math.NaN(), 31: math.Inf(-1)} {
-				p := struct {
-					*faulty
-					composed
-				}{faulty: &faulty{Problem: e.problem(0.1).wavy, Quantity: quantity, After: after}}
-				p.Fault = func(v []float64) error { v[len(v)-1] = bad; return nil }
-				s := start(t, p, e.New(tuning), bilevel.Options{Seed: 1})
-				var d *bilevel.DivergedError
-				require.ErrorAs(t, failure(s, 60), &d, "%s: %s", e.Name, quantity)
-				assert.Equal(t, s.K(), d.Step)
-				assert.True(t, slices.ContainsFunc(want, func(w string) bool { return strings.Contains(d.Quantity, w) }),
-					"%s: %s is reported as %s", e.Name, quantity, d.Quantity)
+				for _, once := range []bool{false, true} {
+					p := e.faulty(quantity, after)
+					p.Fault = func(v []float64) error {
+						if v[len(v)-1] = bad; once {
+							p.After = math.MaxInt
+						}
+						return nil
+					}
+					s := start(t, p, e.New(tuning), bilevel.Options{Seed: 1})
+					var d *bilevel.DivergedError
+					require.ErrorAs(t, failure(s, 60), &d, "%s: %s", e.Name, quantity)
+					assert.Equal(t, s.K(), d.Step)
+					assert.True(t, slices.ContainsFunc(want, func(w string) bool { return strings.Contains(d.Quantity, w) }),
+						"%s: %s is reported as %s", e.Name, quantity, d.Quantity)
+				}
 			}
 		}
 	})
+}
+
+type fault struct {
+	*faulty
+	composed
+}
+
+func (e Entry) faulty(quantity string, after int) fault {
+	return fault{faulty: &faulty{Problem: e.problem(0.1).wavy, Quantity: quantity, After: after}}
+}
+
+// After an oracle's error a step asks and draws no more, and after a number that is not finite S-TFBO
+// does not project.
+func TestMethodsEndAtErrors(t *testing.T) {
+	stop := errors.New("enough")
+	forEach(t, func(t *testing.T, e Entry) {
+		for _, quantity := range []string{"f_x", "g_x", "g_y", "H_xy", "H_yy"} {
+			for after := range 4 {
+				var s *bilevel.Solver
+				var at bilevel.Counts
+				p := e.faulty(quantity, after)
+				p.Fault = func([]float64) error { at = s.Counts(); return stop }
+				s = start(t, p, e.New(tuning), bilevel.Options{Seed: 1})
+				if err := failure(s, 9); err != nil { // nil: never asked for
+					assert.ErrorIs(t, err, stop)
+					assert.Equal(t, at, s.Counts(), quantity)
+				}
+			}
+		}
+	})
+	p := &faulty{Problem: newWavy(0.1), Quantity: "g_y", After: 4}
+	p.Fault = func(v []float64) error { v[0] = math.NaN(); return nil }
+	s := start(t, p, STFBO{}, bilevel.Options{Set: strict{}})
+	assert.EqualError(t, failure(s, 9), "bilevel: run diverged at step 4: g_y[0] is NaN")
+}
+
+type strict struct{ bilevel.Space }
+
+func (strict) Project(dst, x []float64) {
+	if mat.NotFinite(x) >= 0 {
+		panic("not finite")
+	}
+	copy(dst, x)
 }
 
 // Every parameter is checked at the start, a schedule at every step, and the error names it.

@@ -71,8 +71,8 @@ func (m *memory) begin(it *bilevel.Iteration) *step {
 	return &m.step
 }
 
-// step is an Iteration with its Oracle. After the first error, which stays in err, it evaluates and
-// reports nothing.
+// step is an Iteration with its Oracle. After the first error, which stays in err, it draws,
+// evaluates and moves nothing.
 type step struct {
 	*bilevel.Iteration
 	err error
@@ -108,12 +108,26 @@ func (s *step) CrossVecG(dst, x, y, v []float64, phi []bilevel.Sample) {
 	s.do(func() error { return s.Oracle().CrossVecG(dst, x, y, v, phi) })
 }
 
+func (s *step) DrawXi(n int) (xi []bilevel.Sample) {
+	s.do(func() error { xi = s.Iteration.DrawXi(n); return nil })
+	return xi
+}
+
+func (s *step) DrawPhi(n int) (phi []bilevel.Sample) {
+	s.do(func() error { phi = s.Iteration.DrawPhi(n); return nil })
+	return phi
+}
+
 func (s *step) UseSteps(alpha, beta, tau float64) {
 	s.do(func() error { return s.Iteration.UseSteps(alpha, beta, tau) })
 }
 
 func (s *step) Finite(vectors ...[]float64) {
 	s.do(func() error { return s.Iteration.Finite(vectors...) })
+}
+
+func (s *step) MoveX(alpha float64, d []float64) {
+	s.do(func() error { s.Iteration.MoveX(alpha, d); return nil })
 }
 
 func (s *step) InnerStep(beta float64, d []float64) {
