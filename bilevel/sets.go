@@ -174,6 +174,9 @@ type Simplex struct {
 // iteration (J. Optim. Theory Appl. 50, 1986): the mean excess of the entries above θ, until none
 // drops out, in at most d rounds of O(d), measured from the largest entry.
 func (s Simplex) Project(dst, x []float64) {
+	if len(x) == 0 {
+		return
+	}
 	top := slices.Max(x)
 	theta := -s.sum() // or more
 	for active := len(x) + 1; ; {

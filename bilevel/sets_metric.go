@@ -50,6 +50,9 @@ func (h HalfSpace) ProjectMetric(dst, x, w []float64) {
 // iteration. The second measures the entries from where the first left them, against a common
 // offset.
 func (s Simplex) ProjectMetric(dst, x, w []float64) {
+	if len(x) == 0 {
+		return
+	}
 	low, high := slices.Min(w), slices.Max(w)
 	base := s.multiplier(x, w, low, 0, 1)
 	// Measured from base, what is far below is large, and so is its rounding: it is out for good.

@@ -118,6 +118,7 @@ func TestSetsValidate(t *testing.T) {
 		assert.ErrorContains(t, err, want)
 	}
 	assert.ErrorIs(t, Simplex{}.Validate(0), ErrOption)
+	assert.NotPanics(t, func() { Simplex{}.Project(nil, nil); Simplex{}.ProjectMetric(nil, nil, nil) })
 }
 
 func TestWidth(t *testing.T) {
