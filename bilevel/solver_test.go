@@ -25,6 +25,7 @@ func TestStepFails(t *testing.T) {
 	} {
 		for name, fault := range map[string]func(v []float64) error{
 			"NaN":   func(v []float64) error { v[len(v)-1] = math.NaN(); return nil },
+			"+Inf":  func(v []float64) error { v[len(v)-1] = math.Inf(1); return nil },
 			"error": func([]float64) error { return boom }, "panic": func([]float64) error { panic(boom) },
 		} {
 			for _, after := range []int{0, 7, 8} {
@@ -39,7 +40,7 @@ func TestStepFails(t *testing.T) {
 				var d *DivergedError
 				var o *OracleError
 				var p *PanicError
-				if name == "NaN" {
+				if name == "NaN" || name == "+Inf" {
 					require.ErrorAs(t, err, &d)
 					require.ErrorIs(t, err, ErrDiverged)
 					assert.Equal(t, s.K(), d.Step)
