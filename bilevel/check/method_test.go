@@ -238,8 +238,12 @@ func TestMethodFindsFlaws(t *testing.T) {
 func TestMethodOptions(t *testing.T) {
 	q, err := quadratic.New(quadratic.Options{Dx: 3, Dy: 4, Seed: 1, LG: 2, LP: 2, SigmaGy: 0.3, Terms: 12})
 	require.NoError(t, err)
-	for _, p := range []bilevel.Problem{q, bare{q}, bareGX{q, q}} {
-		has := func(p bilevel.Problem) bool { _, ok := p.(bilevel.UpperGradient); return ok }
+	has := func(p bilevel.Problem) [2]bool {
+		_, products := p.(bilevel.Products)
+		_, upper := p.(bilevel.UpperGradient)
+		return [2]bool{products, upper}
+	}
+	for _, p := range []bilevel.Problem{q, bare{q}, bareGX{q, q}, withProducts{q, q}} {
 		asked := 0
 		o := MethodOptions{Problem: p, Steps: 5, Options: bilevel.Options{Set: bilevel.Simplex{}},
 			As: func(seen bilevel.Problem) bilevel.Problem {

@@ -201,6 +201,11 @@ type bareGX struct {
 	bilevel.UpperGradient
 }
 
+type withProducts struct {
+	bilevel.Problem
+	bilevel.Products
+}
+
 type full interface {
 	bilevel.Problem
 	bilevel.Products

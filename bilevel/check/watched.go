@@ -139,20 +139,34 @@ func watch(p bilevel.Problem) *watched {
 	return w
 }
 
-// problem returns w with g_x if the problem has it, with products in any case, and no more.
+// problem returns w with the products and the g_x that the problem has, with ConvexityAt, and no more.
 func (w *watched) problem() bilevel.Problem {
-	type products struct {
+	type convex struct {
 		bilevel.Problem
-		bilevel.Products
 		bilevel.StronglyConvex
 	}
-	if _, ok := w.Problem.(bilevel.UpperGradient); !ok {
-		return products{w, w, w}
+	type products struct {
+		convex
+		bilevel.Products
 	}
-	return struct {
-		products
-		bilevel.UpperGradient
-	}{products{w, w, w}, w}
+	p := convex{w, w}
+	_, has := w.Problem.(bilevel.Products)
+	_, upper := w.Problem.(bilevel.UpperGradient)
+	switch {
+	case has && upper:
+		return struct {
+			products
+			bilevel.UpperGradient
+		}{products{p, w}, w}
+	case has:
+		return products{p, w}
+	case upper:
+		return struct {
+			convex
+			bilevel.UpperGradient
+		}{p, w}
+	}
+	return p
 }
 
 func (w *watched) note(c call, ask func(batch []bilevel.Sample) error) error {
