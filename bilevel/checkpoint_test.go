@@ -107,6 +107,7 @@ func TestResume(t *testing.T) {
 		require.Equal(t, report, again.stepper.(*stable).est.Report())
 		steps(t, again, c.n)
 		assert.Equal(t, whole.Counts(), again.Counts())
+		assert.Equal(t, whole.Mean(), again.Mean())
 		assert.Equal(t, saved(t, whole), saved(t, again))
 	}
 }

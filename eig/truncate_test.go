@@ -107,7 +107,7 @@ func TestTruncatorAccept(t *testing.T) {
 		require.Equal(t, rep, same)
 
 		require.ErrorIs(t, accepted.Accept(mattest.Plus(a, -float64(4*n)), 0.1), chol.ErrNotPosDef)
-		require.Panics(t, func() { _ = accepted.SolveVec(x, b) })
+		require.PanicsWithValue(t, "eig: Truncator.SolveVec: no projection", func() { _ = accepted.SolveVec(x, b) })
 		require.False(t, truncated.PosDef(a, float64(3*n)))
 		require.Panics(t, func() { _ = truncated.SolveVec(x, b) }, "PosDef discards the projection")
 	}

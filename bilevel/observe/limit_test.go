@@ -87,9 +87,11 @@ func TestLimitByHand(t *testing.T) {
 	assert.Equal(t, 1, l.Free)
 	assert.InEpsilon(t, 1./400+1./36e4, l.At(100, 100), 1e-9)
 
-	l, err = LocalLimit(p, []float64{1}, LimitOptions{Set: bilevel.Box{Lo: []float64{1}, Hi: []float64{3}}})
-	require.NoError(t, err)
-	assert.Equal(t, Limit{Skew: l.Skew}, l, "a held coordinate has no error")
+	for _, lo := range []float64{1, -1} {
+		l, err = LocalLimit(p, []float64{1}, LimitOptions{Set: bilevel.UniformBox(1, lo, lo+2)})
+		require.NoError(t, err)
+		assert.Equal(t, Limit{Skew: l.Skew}, l, "a held coordinate has no error")
+	}
 }
 
 func fit(t testing.TB, train, val *data.Data, form hyperopt.Form) *hyperopt.Problem {
@@ -172,6 +174,9 @@ func TestLimitWithoutTruth(t *testing.T) {
 	require.NoError(t, err)
 	assert.InEpsilon(t, want.Xi, got.Xi, 1e-9)
 	assert.InEpsilon(t, want.Phi, got.Phi, 1e-9)
+	alone, err := LocalLimit(problem(t, quadratic.Options{Dx: 3, Dy: 4, Seed: 5, SigmaGy: 1}), x, LimitOptions{Draws: 50})
+	require.NoError(t, err)
+	assert.Greater(t, alone.StdErr, 0.01*alone.Phi, "draws of φ count")
 }
 
 type strange struct{ bilevel.Space }
