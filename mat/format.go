@@ -32,7 +32,7 @@ func format(f fmt.State, verb rune, name string, plain any, rows, cols int, at f
 		fmt.Fprintf(f, "[] (%d × %d)", rows, cols)
 		return
 	}
-	entry := strings.ReplaceAll(fmt.FormatString(f, verb), "+", "")
+	entry := "%" + strings.TrimLeft(fmt.FormatString(f, verb), "% +-#0")
 	if verb == 'v' || verb == 's' {
 		entry = entry[:len(entry)-1]
 		if _, ok := f.Precision(); !ok {

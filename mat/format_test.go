@@ -14,7 +14,9 @@ func TestFormat(t *testing.T) {
 	assert.Equal(t, "[       1   -2.5\n 0.333333  1e+10]", fmt.Sprint(a))
 	assert.Equal(t, fmt.Sprint(a), fmt.Sprintf("%s", &a))
 	assert.Equal(t, "[1.00           -2.50\n 0.33  10000000000.00]", fmt.Sprintf("%.2f", a))
-	assert.Equal(t, "[    1     -2\n   0.3  1e+10]", fmt.Sprintf("%5.1g", a))
+	for _, layout := range []string{"%5.1g", "%-5.1g", "%+05.1g", "% #5.1g"} {
+		assert.Equal(t, "[    1     -2\n   0.3  1e+10]", fmt.Sprintf(layout, a))
+	}
 	assert.Contains(t, fmt.Sprintf("%#v", a), "mat.Dense{Rows:2, Cols:2, Stride:3, Data:[]float64{1, -2.5")
 
 	s := mat.Sym{N: 2, Stride: 2, Data: []float64{2, nan, 1, 3}}
