@@ -4,6 +4,9 @@
 //
 //	go generate
 //
+// All functions of a source are over several lines and named in Vector, and speak of archsimd in the
+// words of vector_arm64.go: vec, array, load, loadPart, spread, lanes, wide and clearUpper.
+//
 // Where 512 bits are faster a function fooVector calls fooAVX512 first of all, in an if of its own.
 // That is fooVector without this if, and with longer vectors; those of vector_amd64.go are kept.
 package main
@@ -49,6 +52,9 @@ func generate() (map[string][]byte, error) {
 		text, err := os.ReadFile(name)
 		if err != nil {
 			return nil, err
+		}
+		if n := bytes.Count(text, []byte("\nfunc ")); n != len(function.FindAll(text, -1)) {
+			return nil, fmt.Errorf("%s: one of %d functions is not func nameVector(…) {, over several lines", name, n)
 		}
 		source = append(source, text...)
 	}

@@ -17,4 +17,12 @@ func TestCurrent(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, string(want), string(got), "%s is not current: run go generate in mat/kernel", name)
 	}
+
+	t.Chdir(t.TempDir())
+	for _, lost := range []string{"func oneVector() {}", "func other() {\n}"} {
+		source := "package kernel\n\nfunc aVector() {\n}\n\n" + lost + "\n"
+		require.NoError(t, os.WriteFile("a_vector.go", []byte(source), 0o644))
+		_, err := generate()
+		require.ErrorContains(t, err, "a_vector.go: one of 2 functions")
+	}
 }
