@@ -9,8 +9,8 @@ import (
 )
 
 // State visits what a run holds between two steps, number by number and always in the same order,
-// to count, write or read it. Every number is a word of 8 bytes, little-endian. The first error ends the
-// visit; the Solver reports it.
+// to count, write or read it. Every number is a word of 8 bytes, little-endian. The first error
+// ends the visit; the Solver reports it.
 type State struct {
 	writing  bool
 	reading  bool
