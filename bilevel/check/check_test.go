@@ -134,10 +134,15 @@ var mistakes = []mistake{
 	{name: "NaN", after: func(c written) { c.fy[1] = math.Log(-1) }, want: "finite: GradF: f_y[1]:"},
 	{name: "Inf", after: func(c written) { c.gyy.Set(1, 0, math.Inf(1)) }, want: "finite: HessG: g_yy[1,0]:"},
 	{name: "wrong Hessian product", after: func(c written) { c.dst[2] += 0.001 * c.v[1] },
-		want: "product: HessVecG: g_yy·v[2]:"},
-	{name: "wrong cross product", after: func(c written) { c.dst[0] = -c.dst[0] }, want: "product: CrossVecG: g_xy·v[0]:"},
+		want: "product: HessVecG: g_yy[2,1]:"},
+	{name: "wrong cross product", after: func(c written) { c.dst[0] = -c.dst[0] }, want: "product: CrossVecG: g_xy[0,0]:"},
+	{name: "product with the transpose", after: func(c written) {
+		d := mat.NewDense(3, 3)
+		_ = newGood().CrossG(d, c.x, c.y, c.batch)
+		mat.MulVecTrans(c.dst, d, c.v)
+	}, want: "product: CrossVecG: g_xy[", message: "transpose"},
 	{name: "product that is not linear", after: func(c written) { c.dst[0] += c.v[0] * c.v[1] },
-		want: "product: CrossVecG: g_xy·v[0]:"},
+		want: "product: CrossVecG: g_xy·v:", message: "linear"},
 	{name: "panic", after: func(c written) { c.gxy.Set(3, 0, 1) },
 		want: "call: CrossG: g_xy:", message: "panic: mat: Dense.Set: index out of range"},
 	{name: "error", fails: func(written) error { return errors.New("no licence") },
@@ -172,7 +177,7 @@ var mistakes = []mistake{
 	{name: "singular", p: flat(1), bare: true, want: "convexity: HessG: λ_min(g_yy):", message: "must be above 0"},
 	{name: "zero", p: flat(0), bare: true, want: "convexity: HessG: λ_min(g_yy):", message: "must be above 0"},
 	{name: "promise a thousandth too high", p: promise(2.002), want: "convexity: ConvexityAt: λ_min(g_yy):"},
-	{name: "promise of NaN", p: promise(math.NaN()), want: "finite: ConvexityAt: s:"},
+	{name: "promise of NaN", p: promise(math.NaN()), want: "finite: ConvexityAt: s: want a number, or −Inf"},
 	{name: "promise panics", p: promises{noisy(0), func([]float64) float64 { panic("no") }},
 		want: "call: ConvexityAt: s:"},
 	{name: "promise changes x", p: promises{noisy(0), func(x []float64) float64 { x[0]++; return -1 }},

@@ -13,7 +13,7 @@ import (
 	"stable/mat"
 )
 
-// products compares products with one vector v.
+// products compares products with one vector v, and names the entries where they differ.
 func (c *checker) products() {
 	for _, p := range []struct{ vec, matrix string }{{"HessVecG", "HessG"}, {"CrossVecG", "CrossG"}} {
 		vec, matrix := c.oracle(p.vec), c.oracle(p.matrix)
@@ -28,10 +28,36 @@ func (c *checker) products() {
 			want := make([]float64, len(got))
 			mat.MulVec(want, mat.DenseOf(len(got), c.dy, a), c.vec)
 			tol := 1e-9 * maxAbs(a) * maxAbs(c.vec) * math.Sqrt(float64(c.dy))
-			c.judge(comparison{check: Product, o: vec, pt: pt, got: got, want: want, tol: level(len(got), tol),
-				against: p.matrix + " times v"})
+			m := comparison{check: Product, o: vec, pt: pt, got: got, want: want, tol: level(len(got), tol)}
+			if bad, _ := m.wrong(); len(bad) == 0 {
+				c.judge(m)
+			} else if c.columns(vec, matrix, pt, a) {
+				c.log.find(vec.whole(Product, vec.blocks[0].quantity, pt,
+					"it is not linear in v: right for unit vectors, wrong for their sums"), 0, 0, 0)
+			}
 		}
 	}
+}
+
+// columns compares products with unit vectors, entry by entry.
+func (c *checker) columns(vec, matrix *oracle, pt point, a []float64) bool {
+	v, rows := slices.Clone(c.vec), vec.size()
+	defer copy(c.vec, v)
+	m := comparison{check: Product, o: shown(vec, matrix.blocks[0].quantity, rows, c.dy), pt: pt,
+		got: make([]float64, rows*c.dy), want: a, tol: level(rows*c.dy, 1e-9*maxAbs(a)),
+		against: "the entry of " + matrix.name}
+	for j := range c.dy {
+		clear(c.vec)
+		c.vec[j] = 1
+		column := c.eval(vec, pt)
+		if column == nil {
+			return false
+		}
+		for i, e := range column {
+			m.got[i*c.dy+j] = e
+		}
+	}
+	return c.judge(m)
 }
 
 // convexity checks the smallest eigenvalue of the mean of g_yy, up to four standard errors of
@@ -83,13 +109,14 @@ func (c *checker) promise() {
 		return
 	}
 	none := false
-	o := &oracle{name: "ConvexityAt", blocks: []*block{s}, call: func() error {
+	o := &oracle{name: "ConvexityAt", blocks: []*block{s}, want: "want a number, or −Inf for no promise"}
+	o.call = func() error {
 		*s.at(0) = p.ConvexityAt(c.x)
 		if none = math.IsInf(*s.at(0), -1); none {
 			*s.at(0) = 0
 		}
 		return nil
-	}}
+	}
 	for _, pt := range c.points {
 		least := c.eval(o, pt)
 		for _, name := range pt.names[lower] {

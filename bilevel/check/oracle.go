@@ -1,6 +1,7 @@
 package check
 
 import (
+	"cmp"
 	"errors"
 	"math"
 	"runtime/debug"
@@ -26,6 +27,7 @@ type oracle struct {
 	fill    float64      // what destinations hold before a call: NaN, or 0 where the oracle is known to add
 	noExact bool
 	bad     string // why no check can use it any more
+	want    string // said of a value that is not finite
 }
 
 // block is one destination of an oracle, with sentinels at the end of each row.
@@ -255,7 +257,7 @@ func (c *checker) notFinite(o *oracle, pt point, out []float64) []float64 {
 		if mat.IsFinite(v) {
 			continue
 		}
-		f, want := o.finding(Finite, pt, k, "not finite"), 0.0
+		f, want := o.finding(Finite, pt, k, cmp.Or(o.want, "not finite")), 0.0
 		if destination {
 			want, f.Check, f.Message = zero[k], Overwrite, "the destination is read: overwrite it"
 			if zero[k] == 0 && one[k] == 1 {

@@ -241,6 +241,9 @@ func (c *checker) judgeMean(o *oracle, pt point, exact []float64, a *average, z 
 	}
 	if rare > 0 {
 		raise := "raise Samples"
+		if n := 1.5 * float64(c.o.Samples) / (least / few); n < 1e9 {
+			raise += fmt.Sprintf(" to %.0f or more", math.Ceil(n/100)*100)
+		}
 		if n := c.sizes[o.stream]; n > 0 {
 			raise += fmt.Sprintf(", or MaxTerms to %d", n)
 		}
