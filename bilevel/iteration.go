@@ -1,7 +1,6 @@
 package bilevel
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -240,8 +239,13 @@ func (it *Iteration) Finite(vectors ...[]float64) error {
 // checkNext looks at the method's vectors, too: a projection may turn an infinite step into a
 // finite one.
 func (it *Iteration) checkNext() error {
-	return cmp.Or(it.firstNonFinite(), it.checkDistance("‖x − x⁰‖", it.xNext, it.opt.X0),
-		it.checkDistance("‖y − y⁰‖", it.yNext, it.opt.Y0))
+	if err := it.firstNonFinite(); err != nil {
+		return err
+	}
+	if err := it.checkDistance("‖x − x⁰‖", it.xNext, it.opt.X0); err != nil {
+		return err
+	}
+	return it.checkDistance("‖y − y⁰‖", it.yNext, it.opt.Y0)
 }
 
 func (it *Iteration) firstNonFinite() error {
