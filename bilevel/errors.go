@@ -3,9 +3,13 @@ package bilevel
 import (
 	"errors"
 	"fmt"
+	"path/filepath"
+	"reflect"
 	"regexp"
+	"strings"
 
 	"stable/bilevel/option"
+	"stable/mat"
 )
 
 var (
@@ -91,12 +95,26 @@ type PanicError struct {
 }
 
 func (e *PanicError) Error() string {
-	text := fmt.Sprintf("panic: %v", e.Value)
+	text, place := fmt.Sprintf("panic: %v", e.Value), e.place()
 	// No slice is long enough for an index of eight digits. Package mat does not tell the index.
 	if e.Endless == "" || !regexp.MustCompile(`(index|bounds) out of range( \[:?-?\d{8}|$)`).MatchString(text) {
-		return text
+		return text + place
 	}
-	return fmt.Sprintf("%s: a sample %s is a seed of 64 bits here, and no index, because Streams gives 0 for it; "+
+	return fmt.Sprintf("%s%s: a sample %s is a seed of 64 bits here, and no index, because Streams gives 0 for it; "+
 		"a finite sum must give its number of terms there (in package auto: Losses.%s)",
-		text, e.Endless, map[string]string{"ξ": "Upper", "φ": "Lower"}[e.Endless])
+		text, place, e.Endless, map[string]string{"ξ": "Upper", "φ": "Lower"}[e.Endless])
+}
+
+// place returns " (file:line)" of the first panic, where a function of package mat panics of its
+// caller, and "" where the stack does not tell.
+func (e *PanicError) place() string {
+	stack, own := string(e.Stack), reflect.TypeFor[mat.Sym]().PkgPath()+"."
+	frames := strings.Split(stack[max(strings.LastIndex(stack, "\npanic("), 0):], "\n") // two lines each
+	for k := 3; k+1 < len(frames); k += 2 {
+		if f := frames[k]; !strings.HasPrefix(f, "runtime.") && !strings.HasPrefix(f, own) {
+			line, _, _ := strings.Cut(filepath.Base(frames[k+1]), " ")
+			return " (" + line + ")"
+		}
+	}
+	return ""
 }

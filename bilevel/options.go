@@ -7,6 +7,7 @@ import (
 	"math"
 
 	"stable/bilevel/option"
+	"stable/mat"
 )
 
 // Options holds the options that every method shares.
@@ -52,6 +53,9 @@ func (o *Options) prepare(dx, dy int) error {
 	copy(x, o.X0)
 	copy(y, o.Y0)
 	o.Set.Project(x, x)
+	if i := mat.NotFinite(x); i >= 0 {
+		return option.Bad("Options.Set, a %T, projects onto a point that is %v at index %d", o.Set, x[i], i)
+	}
 	for i, v := range o.X0 {
 		if !(math.Abs(x[i]-v) <= 1e-9*(1+math.Abs(v))) {
 			return option.Bad("Options.X0 is not in the feasible set: entry %d is %v, that of the nearest "+

@@ -54,6 +54,7 @@ func TestStepFails(t *testing.T) {
 					require.ErrorAs(t, err, &p)
 					assert.Equal(t, boom, p.Value)
 					assert.Contains(t, string(p.Stack), "spoil")
+					assert.Regexp(t, `panic: no more data \(solver_test\.go:\d+\)$`, err.Error())
 				}
 				assert.Equal(t, [][]float64{x, y}, [][]float64{s.X(), s.Y()})
 				r, again := s.Run(t.Context(), Run{Steps: 5})
@@ -71,6 +72,10 @@ type shaped struct {
 
 func (p shaped) Dims() (int, int) { return p.dx, p.dy }
 
+type shapeless struct{ Space }
+
+func (shapeless) Project(dst, _ []float64) { dst[0] = math.NaN() }
+
 func TestNewRefuses(t *testing.T) {
 	nan := math.NaN()
 	with := func(f func(m *STABLE)) STABLE { m := plain; f(&m); return m }
@@ -80,15 +85,18 @@ func TestNewRefuses(t *testing.T) {
 		opt  Options
 	}{
 		{"a problem and a method", nil, Options{}},
-		{"STABLE.ScaleX is -1", with(func(m *STABLE) { m.ScaleX = -1 }), Options{}},
-		{"STABLE.ScaleY is NaN", with(func(m *STABLE) { m.ScaleY = nan }), Options{}},
-		{"STABLE.ScaleY is +Inf", with(func(m *STABLE) { m.ScaleY = math.Inf(1) }), Options{}},
+		{"STABLE.ScaleX is -1", STABLE{MuG: 1, ScaleX: -1}, Options{}},
+		{"STABLE.ScaleY is NaN", STABLE{MuG: 1, ScaleY: nan}, Options{}},
+		{"STABLE.ScaleY is +Inf", STABLE{MuG: 1, ScaleY: math.Inf(1)}, Options{}},
 		{"STABLE.Alpha at step 0 is -1", with(func(m *STABLE) { m.Alpha = Constant(-1) }), Options{}},
 		{"STABLE.Beta at step 0 is +Inf", with(func(m *STABLE) { m.Beta = Constant(math.Inf(1)) }), Options{}},
 		{"STABLE.Tau at step 0 is 1.5", with(func(m *STABLE) { m.Tau = Constant(1.5) }), Options{}},
 		{"MuG is 0", with(func(m *STABLE) { m.MuG = 0 }), Options{}},
 		{"CGxy is -1", with(func(m *STABLE) { m.CGxy = -1 }), Options{}},
 		{"STABLE.Trust is -1", with(func(m *STABLE) { m.Trust = -1 }), Options{}},
+		{"STABLE.Trust is 1, and STABLE.Plain makes it void", with(func(m *STABLE) { m.Trust, m.Plain = 1, true }), Options{}},
+		{"STABLE.ScaleX is 1, and STABLE.Alpha makes", with(func(m *STABLE) { m.ScaleX = 1 }), Options{}},
+		{"STABLE.ScaleY is 1, and STABLE.Beta makes", with(func(m *STABLE) { m.ScaleY = 1 }), Options{}},
 		{"STABLE.InitBatch is -3", with(func(m *STABLE) { m.InitBatch = -3 }), Options{}},
 		{"Options.UpperBatch is -2", plain, Options{UpperBatch: -2}},
 		{"Options.LowerBatch is -2", plain, Options{LowerBatch: -2}},
@@ -99,6 +107,7 @@ func TestNewRefuses(t *testing.T) {
 		{"Options.Y0 is -Inf at index 3", plain, Options{Y0: []float64{0, 0, 0, math.Inf(-1)}}},
 		{"X0 is not in the feasible set: entry 2 is 7",
 			plain, Options{X0: []float64{0, 0, 7}, Set: UniformBox(3, 0, 1)}},
+		{"Options.Set, a bilevel.shapeless, projects onto a point that is NaN at index 0", plain, Options{Set: shapeless{}}},
 		{"Box has 2 lower", plain, Options{Set: UniformBox(2, 0, 1)}},
 	} {
 		_, err := New(newWavy(0), c.m, c.opt)
@@ -229,6 +238,7 @@ func TestForgottenSize(t *testing.T) {
 		}
 		err := newSolver(t, p, plain, Options{}).Step()
 		require.ErrorContains(t, err, "bilevel: oracle "+c.oracle+" failed at step 0: panic: ")
+		assert.ErrorContains(t, err, " (solver_test.go:", "not of package mat")
 		if c.want == "" {
 			assert.NotContains(t, err.Error(), "seed")
 		} else {

@@ -82,6 +82,19 @@ func (m STABLE) Start(it *Iteration) (Stepper, error) {
 	if m.Tau == nil {
 		m.Tau = Power{C: 1, P: 0.5}
 	}
+	for _, o := range [...]struct {
+		name, by string
+		v        float64
+		unused   bool
+	}{
+		{"Trust", "Plain", m.Trust, m.Plain},
+		{"ScaleX", "Alpha", m.ScaleX, m.Alpha != nil},
+		{"ScaleY", "Beta", m.ScaleY, m.Beta != nil},
+	} {
+		if o.unused && o.v != 0 {
+			return nil, option.Bad("STABLE.%s is %v, and STABLE.%s makes it void", o.name, o.v, o.by)
+		}
+	}
 	option.Default(&m.CGxy, math.Inf(1))
 	option.Default(&m.Trust, 0.1)
 	if m.Plain {

@@ -214,7 +214,8 @@ func TestPanicsOfTheCaller(t *testing.T) {
 	x, y, u := []float64{1}, []float64{1}, []float64{0}
 	assert.PanicsWithValue(t, mine, func() { _ = p.GradG(u, x, y, []bilevel.Sample{1}) })
 	require.NoError(t, p.GradG(u, x, y, sample0))
-	assert.PanicsWithError(t, "auto: an oracle was called by a loss of the same problem", func() {
+	assert.PanicsWithError(t, "auto: an oracle was called while another one runs: by a loss of this problem, "+
+		"or by a second goroutine, which needs a Clone", func() {
 		_ = p.GradG(u, x, y, []bilevel.Sample{2})
 	})
 	require.ErrorContains(t, p.GradG(u, x, y, []bilevel.Sample{3}), "Log of -1 is NaN")

@@ -256,4 +256,5 @@ func (p *Problem) length(name string, v []float64, n int) {
 	}
 }
 
-var errNested = errors.New("auto: an oracle was called by a loss of the same problem")
+var errNested = errors.New("auto: an oracle was called while another one runs: by a loss of this problem, or by a second " +
+	"goroutine, which needs a Clone")

@@ -133,6 +133,17 @@ var mistakes = []mistake{
 	}, want: "unbiased: GradF: f_x[0]:"},
 	{name: "NaN", after: func(c written) { c.fy[1] = math.Log(-1) }, want: "finite: GradF: f_y[1]:"},
 	{name: "Inf", after: func(c written) { c.gyy.Set(1, 0, math.Inf(1)) }, want: "finite: HessG: g_yy[1,0]:"},
+	{name: "NaN in a term", after: func(c written) {
+		if one := slices.Equal(c.batch, []bilevel.Sample{9}); one || len(c.batch) == 0 {
+			c.dst[1] = math.NaN()
+		}
+	}, want: "finite: GradG: g_y[1]: not finite at sample 9: got NaN"},
+	{name: "error of a term", fails: func(c written) error {
+		if one := slices.Equal(c.batch, []bilevel.Sample{9}); one || len(c.batch) == 0 {
+			return errors.New("a short row")
+		}
+		return nil
+	}, want: "call: GradG: g_y: a short row, at sample 9 alone, too"},
 	{name: "wrong Hessian product", after: func(c written) { c.dst[2] += 0.001 * c.v[1] },
 		want: "product: HessVecG: g_yy[2,1]:"},
 	{name: "wrong cross product", after: func(c written) { c.dst[0] = -c.dst[0] }, want: "product: CrossVecG: g_xy[0,0]:"},

@@ -3,9 +3,11 @@ package check
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"math"
 	"runtime/debug"
 	"slices"
+	"strings"
 
 	"stable/bilevel"
 	"stable/mat"
@@ -194,12 +196,30 @@ func (c *checker) eval(o *oracle, pt point) []float64 {
 		return out
 	case c.outside:
 	case err != nil:
-		c.log.find(o.whole(Call, o.blocks[0].quantity, pt, err.Error()), 0, 0, 0)
+		message := err.Error()
+		if pt = c.culprit(o, pt); exact && len(pt.batch) > 0 && !strings.Contains(message, "sample") {
+			message += fmt.Sprintf(", at sample %d alone, too", pt.batch[0])
+		}
+		c.log.find(o.whole(Call, o.blocks[0].quantity, pt, message), 0, 0, 0)
 		o.bad = "it fails"
 	default:
 		return c.notFinite(o, pt, out)
 	}
 	return nil
+}
+
+// culprit is, for the exact value, pt with the first term of a finite sum at which o alone fails, if there is one.
+func (c *checker) culprit(o *oracle, pt point) point {
+	if len(pt.batch) > 0 || !c.enumerable(o) {
+		return pt
+	}
+	for i := range c.sizes[o.stream] {
+		single := pt.of(bilevel.Sample(i))
+		if out, err := c.attempt(o, single, o.fill); err != nil || mat.NotFinite(out) >= 0 {
+			return single
+		}
+	}
+	return pt
 }
 
 // attempt makes one call with destinations full of fill, and checks that it writes nothing else.
@@ -253,11 +273,15 @@ func (c *checker) notFinite(o *oracle, pt point, out []float64) []float64 {
 	zero, err0 := c.attempt(o, pt, 0)
 	one, err1 := c.attempt(o, pt, 1)
 	destination := math.IsNaN(o.fill) && err0 == nil && err1 == nil && mat.NotFinite(zero) < 0
+	message := "not finite"
+	if single := c.culprit(o, pt); len(single.batch) == 1 {
+		pt, message = single, fmt.Sprintf("not finite at sample %d", single.batch[0])
+	}
 	for k, v := range out {
 		if mat.IsFinite(v) {
 			continue
 		}
-		f, want := o.finding(Finite, pt, k, cmp.Or(o.want, "not finite")), 0.0
+		f, want := o.finding(Finite, pt, k, cmp.Or(o.want, message)), 0.0
 		if destination {
 			want, f.Check, f.Message = zero[k], Overwrite, "the destination is read: overwrite it"
 			if zero[k] == 0 && one[k] == 1 {

@@ -59,6 +59,9 @@ func (f Finding) String() string {
 		s += fmt.Sprintf("[%d]", f.I)
 	}
 	s += ": " + f.Message
+	if f.Check == Finite {
+		return s + fmt.Sprintf(": got %g", f.Got)
+	}
 	if f.Tol != 0 || f.Got != f.Want {
 		s += fmt.Sprintf(": got %.6g, want %.6g", f.Got, f.Want)
 	}

@@ -63,8 +63,12 @@ func New(p bilevel.Problem) *Function {
 // tol·‖y‖; tol = 0 goes to rounding. A step costs GradG, HessG and dy³/3 flops.
 //
 // Errors: those of the oracles; ErrNoSolution where g_yy is not positive definite or no step makes
-// ‖g_y‖ fall. At a trial point, an error of GradG or a g_y that is not finite counts as no fall.
+// ‖g_y‖ fall. At a trial point, an error of GradG or a g_y that is not finite counts as no fall. Here
+// and below, vectors of other lengths than those of the problem panic.
 func (f *Function) Solve(y, x []float64, tol float64) error {
+	if len(x) != len(f.x) || len(y) != len(f.y) {
+		panic("implicit: Solve: dimension mismatch")
+	}
 	f.known = false
 	if err := f.p.GradG(f.gy, x, y, f.Phi); err != nil {
 		return err
@@ -119,6 +123,9 @@ func (f *Function) Residual() (gradient, step float64) { return mat.Norm(f.gy), 
 // Where y ≠ y*(x), ∇F is off by O(‖y − y*‖), the value f(x, y) − vᵀg_y by O(‖y − y*‖²). Without
 // bilevel.Values the value is NaN. Errors are those of GradF, CrossVecG (or CrossG) and ValueF.
 func (f *Function) Gradient(grad, x, y []float64) (float64, error) {
+	if len(grad) != len(f.x) || len(x) != len(f.x) || len(y) != len(f.y) {
+		panic("implicit: Gradient: dimension mismatch")
+	}
 	if err := f.p.GradF(f.fx, f.fy, x, y, f.Xi); err != nil {
 		return 0, err
 	}
@@ -155,6 +162,9 @@ func (f *Function) Gradient(grad, x, y []float64) (float64, error) {
 func (f *Function) HessVec(dst, s []float64) error {
 	if !f.known {
 		panic("implicit: HessVec: there is no point: call Solve and Gradient")
+	}
+	if len(dst) != len(f.x) || len(s) != len(f.x) {
+		panic("implicit: HessVec: dimension mismatch")
 	}
 	if !f.crossed {
 		if f.gxy == nil {

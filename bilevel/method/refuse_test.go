@@ -187,6 +187,8 @@ func TestMethodsRefuse(t *testing.T) {
 		require.ErrorIs(t, err, bilevel.ErrOption, want)
 		assert.ErrorContains(t, err, want)
 	}
+	_, err := bilevel.New(wavy, SOBA{Alpha: a}, bilevel.Options{})
+	assert.EqualError(t, err, "bilevel: bad option: SOBA.Beta is nil: a step size has no default", "Gamma has one")
 }
 
 // The bounds on the number of inner steps are allowed; the largest ends at the first oracle call.

@@ -16,10 +16,13 @@ func checkSteps(name string, alpha, beta bilevel.Schedule) error {
 	return errors.Join(option.Schedule(name+".Alpha", alpha, anyStep), option.Schedule(name+".Beta", beta, anyStep))
 }
 
-// schedule fills in a default, and refuses values outside of [0, most].
+// schedule fills in a default, and refuses values outside of [0, most]. A default that is missing is
+// refused under its own name.
 func schedule(name string, s *bilevel.Schedule, value bilevel.Schedule, most float64) error {
 	if *s == nil {
-		*s = value
+		if *s = value; value == nil {
+			return nil
+		}
 	}
 	return option.Schedule(name, *s, most)
 }
