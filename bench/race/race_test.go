@@ -105,8 +105,11 @@ func TestLineup(t *testing.T) {
 	for _, e := range list {
 		for _, s := range e.grid() {
 			assert.NotPanics(t, func() { e.make(&problem{muG: 1, lG: 2, cGxy: 3}, s) })
+			text, _ := e.describe(&problem{}, s)
+			assert.Regexp(t, `defaults|, β = [^,]*[^, ](, .+)?$`, text)
 		}
-		assert.Len(t, e.grid(), map[bool]int{true: 100, false: 1}[e.tuned()], e.Name)
+		alike := strings.HasPrefix(e.Name, "SC") // both variants
+		assert.Len(t, e.grid(), map[[2]bool]int{{true, false}: 100, {true, true}: 50, {}: 1}[[2]bool{e.tuned(), alike}], e.Name)
 		assert.Positive(t, kit.Style(e.Name), "%s has no look of its own", e.Name)
 	}
 	assert.Equal(t, []bool{false, true, true}, []bool{list[0].tuned(), list[1].tuned(), list[2].tuned()})

@@ -32,12 +32,15 @@ func (e *entrant) tuned() bool { return e.Needs.Alpha }
 func (e *entrant) rival() bool   { return e.tuned() || e.Name == method.HOAG{}.Name() }
 func (e *entrant) untuned() bool { return !e.rival() }
 
-// grid is all pairs of the paper's steps, constant and falling, in both variants.
+// grid is all pairs of the paper's steps, constant and falling, in both variants if there are any.
 func (e *entrant) grid() (g []setting) {
 	if !e.tuned() {
 		return []setting{{}}
 	}
-	for variant := range 2 {
+	for variant, v := range e.Variants {
+		if variant > 0 && v.Name == "" {
+			break
+		}
 		for _, falling := range []bool{false, true} {
 			for _, a := range paperSteps {
 				for _, b := range paperSteps {
@@ -79,7 +82,10 @@ func (e *entrant) describe(p *problem, s setting) (text, edge string) {
 		return fmt.Sprintf("%.3g", s.C)
 	}
 	alpha, beta := e.steps(p, s)
-	text = fmt.Sprintf("α = %s, β = %s, %s", order(alpha), order(beta), e.Variants[s.Variant].Name)
+	text = fmt.Sprintf("α = %s, β = %s", order(alpha), order(beta))
+	if v := e.Variants[s.Variant].Name; v != "" {
+		text += ", " + v
+	}
 	for i, v := range []float64{s.Alpha, s.Beta} {
 		if v == paperSteps[0] || v == kit.Last(paperSteps) {
 			edge += []string{"α", "β"}[i]

@@ -35,7 +35,7 @@ func duel(runs int, names ...string) *tournament {
 }
 
 func named(name string, tuned bool) *entrant {
-	return &entrant{method.Entry{Name: name, Needs: method.Needs{Alpha: tuned}}}
+	return &entrant{method.Entry{Name: name, Needs: method.Needs{Alpha: tuned}, Variants: [2]method.Variant{{Name: "a"}, {Name: "b"}}}}
 }
 
 // putAll are so many runs of the choice with each setting i that is left, with the error 10 + i.

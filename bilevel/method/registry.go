@@ -30,7 +30,7 @@ type Entry struct {
 	Lengths [2]bool
 
 	Untuned  bool       // it ignores Alpha and Beta
-	Variants [2]Variant // to choose from, besides the step sizes
+	Variants [2]Variant // to choose from, besides the step sizes; a second one without a Name is none
 }
 
 // Needs are parameters, and traits of problems, that a method cannot do without.
