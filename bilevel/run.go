@@ -22,7 +22,8 @@ type Run struct {
 	// one.
 	Xi, Phi uint64
 
-	// Time limits the wall-clock time, without that of Progress.
+	// Time limits the wall-clock time, without that of Progress, at the first step that reaches it. A
+	// context with a deadline cuts a long step off, too, which another Run begins again.
 	Time time.Duration
 
 	// Tol stops the run after Window steps in a row that each satisfy

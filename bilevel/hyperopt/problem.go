@@ -9,6 +9,7 @@ import (
 
 	"stable/bilevel"
 	"stable/bilevel/hyperopt/data"
+	"stable/bilevel/option"
 	"stable/mat"
 )
 
@@ -25,7 +26,7 @@ const (
 
 // Options says which problem New makes. The zero value is the paper's problem on a box.
 type Options struct {
-	// Loss is Logistic (the default) or Squared.
+	// Loss is Logistic (the default), Squared or Softmax.
 	Loss Loss
 
 	// Penalty says what x weighs: PerFeature (the default) or PerRow.
@@ -83,7 +84,7 @@ var (
 // New returns the problem of tuning, on val, a model trained on train. It keeps both and changes
 // neither.
 //
-// Errors: an option out of range; data that Data.Check refuses, that are empty or differ in
+// Errors: bilevel.ErrOption, wrapped, for an option out of range; data that Data.Check refuses, that are empty or differ in
 // dimension (raise Dim of the smaller) or classes; for the logistic loss, labels other than ±1 or a
 // single class.
 func New(train, val *data.Data, opt Options) (*Problem, error) {
@@ -135,6 +136,10 @@ func New(train, val *data.Data, opt Options) (*Problem, error) {
 }
 
 func (o *Options) setDefaults() error {
+	wrong := func(format string, args ...any) error { return option.Bad("hyperopt: Options."+format, args...) }
+	if o.Ridge != 0 && o.Penalty != PerRow {
+		return wrong("Ridge: %v is for PerRow", o.Ridge)
+	}
 	o.Workers, o.Ridge = cmp.Or(o.Workers, 1), cmp.Or(o.Ridge, 0.01)
 	if o.Lo == 0 && o.Hi == 0 {
 		o.Lo, o.Hi = 0.01, 1
@@ -142,7 +147,6 @@ func (o *Options) setDefaults() error {
 			o.Lo, o.Hi = math.Log(2*0.01), math.Log(2*1)
 		}
 	}
-	wrong := func(format string, args ...any) error { return fmt.Errorf("hyperopt: Options."+format, args...) }
 	rows, hi := o.Penalty == PerRow, o.Hi
 	lo := o.Lo > 0
 	if o.Form == Exp {

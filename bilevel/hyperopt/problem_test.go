@@ -1,10 +1,12 @@
 package hyperopt
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -131,11 +133,13 @@ func TestNewRefuses(t *testing.T) {
 		"RowPtr must have one entry":  {good, edit(func(d *data.Data) { d.RowPtr = d.RowPtr[1:] }), Options{}},
 		"Options.Penalty: unknown":    {good, good, Options{Penalty: 9}},
 		"Exp is for weights of":       {good, good, Options{Penalty: PerRow, Form: Exp}},
+		"Options.Ridge: 1 is for":     {good, good, Options{Ridge: 1}},
 		"Options.Ridge: -1":           {good, good, Options{Penalty: PerRow, Ridge: -1}},
 		"does not give a weight ≥ 0":  {good, good, Options{Penalty: PerRow, Lo: -1, Hi: 1}},
 	} {
 		_, err := New(c.train, c.val, c.opt)
 		assert.ErrorContains(t, err, want)
+		assert.Equal(t, strings.Contains(err.Error(), "Options."), errors.Is(err, bilevel.ErrOption), want)
 	}
 	p, err := New(good, good, Options{Workers: 3})
 	require.NoError(t, err)
