@@ -10,7 +10,7 @@
 //	bilevel/method       the other methods, and the registry of all
 //	bilevel/implicit     F and its derivatives as functions of x alone, and L-BFGS-B
 //	bilevel/auto         a problem made of two losses
-//	bilevel/hyperopt     a problem: hyper-parameter tuning on data
+//	bilevel/hyperopt     a problem: hyper-parameter tuning on data, which hyperopt/data reads
 //	bilevel/quadratic    a problem: synthetic, with a closed-form truth
 //	bilevel/units        a problem in other units
 //	bilevel/stream       a finite sum as an unbounded stream
