@@ -202,7 +202,7 @@ func (f *flags) check(p preset, methods bool) error {
 	return nil
 }
 
-func (f *flags) make(makers []maker, out kit.Terminal) (list []*problem, err error) {
+func (f *flags) make(ctx context.Context, makers []maker, out kit.Terminal) (list []*problem, err error) {
 	pr := kit.NewProgress(out)
 	defer pr.Clear()
 	for i, m := range makers {
@@ -210,6 +210,9 @@ func (f *flags) make(makers []maker, out kit.Terminal) (list []*problem, err err
 			return strings.Contains(m.name, strings.TrimSpace(word))
 		}) {
 			continue
+		}
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
 		}
 		pr.Update(float64(i)/float64(len(makers)), "exact minimum of %s", m.name)
 		p, err := m.make()
@@ -252,7 +255,7 @@ func (p preset) race(ctx context.Context, args []string, out kit.Terminal) error
 	if err := kit.FirstOf(err, bad, lacks); err != nil {
 		return err
 	}
-	if t.problems, err = t.make(makers, out); err != nil {
+	if t.problems, err = t.make(ctx, makers, out); err != nil {
 		return err
 	}
 	if err := t.prepare(p.points); err != nil {

@@ -3,6 +3,8 @@ package race
 import (
 	"bytes"
 	"context"
+	"errors"
+	"io"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -97,6 +99,11 @@ func TestUsage(t *testing.T) {
 		assert.Contains(t, stdout+stderr, want)
 		assert.Equal(t, strings.Contains(strings.Join(args, " "), "-h"), status == 0, want)
 	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	late := maker{"late", func() (*problem, error) { return nil, errors.New("made") }}
+	_, err := new(flags).make(ctx, []maker{late}, kit.Terminal{Stderr: io.Discard})
+	assert.ErrorIs(t, err, context.Canceled, "before a minimum that takes long")
 }
 
 // Every tuned entrant has a grid of the same size; the entrants are those of the registry.
