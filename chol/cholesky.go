@@ -15,7 +15,7 @@ type Cholesky struct {
 	upper bool // the upper triangle of f is U = Lᵀ, as the vector kernels factor
 	valid bool
 	buf   []float64 // memory of f
-	work  []float64 // 3n
+	work  []float64 // 4n, for n in whole strips
 	vec   kernel.Upper
 }
 
@@ -91,8 +91,8 @@ func (c *Cholesky) reset(n int) {
 		if cap(c.buf) < size {
 			c.buf = make([]float64, size)
 		}
-		if len(c.work) < 3*n {
-			c.work = make([]float64, 3*n)
+		if len(c.work) < 5*n+15 {
+			c.work = make([]float64, 5*n+15)
 		}
 		c.buf = c.buf[:size]
 		clear(c.buf)

@@ -2,22 +2,22 @@ package chol
 
 import (
 	"math"
-	"math/rand/v2"
 	"slices"
 
 	"stable/mat"
+	"stable/mat/kernel"
 )
 
 const condExact = 16 // up to this order both matrices are formed
 
 // Cond returns κ₁ = ‖A‖₁·‖A⁻¹‖₁ ≥ 1, 1 for order 0; beyond order 16, an estimate from below (see the
 // package comment). It panics without a factor. It does not allocate. About n³ flops up to order 16,
-// 17n² above. (Higham, Accuracy and Stability, section 15.3, with the two best vertices of each
-// gradient; LAPACK dpocon.)
+// at most 20n² above. (Higham, Accuracy and Stability, section 15.3, with the two best vertices of
+// each gradient; LAPACK dpocon.)
 func (c *Cholesky) Cond() float64 {
 	c.need("chol: Cond: no factor")
-	c.needUpper()
 	if c.f.Rows <= condExact {
+		c.needUpper()
 		return max(1, c.exact())
 	}
 	return max(1, c.estimate())
@@ -55,128 +55,254 @@ func (c *Cholesky) norm1(s *mat.Sym) float64 {
 	return norm
 }
 
-// estimate returns the product of lower bounds of both norms: for A, of a climb from the column of
-// the largest diagonal entry; for A⁻¹, whose columns hide more, also of one from a random vector.
+// estimate returns the product of lower bounds of both norms. For B = A or A⁻¹, a sum of w·wᵀ over the
+// rows of U or the columns of U⁻¹, ‖Bx‖₁ is convex: from the longest w, or the column at U's least
+// pivot, it climbs to the two columns of B that the gradient B·sign(w) names, of which the first has
+// ‖·‖₁ ≥ ‖w‖₁²/n. A⁻¹ hides more: there a random sum of w climbs, too.
 func (c *Cholesky) estimate() float64 {
-	x := c.work[:c.f.Rows]
-	norm := peak{c: c, apply: c.mulVec, column: c.mulColumn}
-	norm.look(c.largest())
-	norm.climb()
-	inverse := peak{c: c, apply: c.solveVec, column: c.solveColumn}
-	inverse.look(c.smallest())
-	inverse.climb()
-	var random rand.PCG
-	random.Seed(1, 2)
+	c.trim()
+	return c.normA() * c.normInverse()
+}
+
+// condStrip rows of the triangle are multiplied at once.
+const condStrip = 16
+
+// trim sets what stands beside the diagonal of the other triangle to 0, as far as strips reach, and
+// goes on beyond the order, where all is 0, as a unit matrix up to a multiple of 4.
+func (c *Cholesky) trim() {
+	f, ld, n := c.f.Data, c.f.Stride, c.f.Rows
+	for i := range n {
+		r := f[i*ld:][:n]
+		switch {
+		case !c.lower && i >= condStrip:
+			*(*[condStrip]float64)(r[i-condStrip:]) = [condStrip]float64{}
+		case !c.lower:
+			clear(r[:i])
+		case i+condStrip < n:
+			*(*[condStrip]float64)(r[i+1:]) = [condStrip]float64{}
+		default:
+			clear(r[i+1:])
+		}
+	}
+	for i := n; i%4 > 0; i++ {
+		f[i*ld+i] = 1
+	}
+	c.upper = !c.lower
+}
+
+func (c *Cholesky) normA() (norm float64) {
+	f, ld, n := c.f.Data, c.f.Stride, c.f.Rows
+	along, across := 1, ld // U's steps
+	if c.lower {
+		along, across = ld, 1
+	}
+	x, y := c.work[:n], c.work[n:2*n]
+	i := c.longest()
+	clear(x[:i])
+	pull(x[i:], f[i*(ld+1):], along)
+	signs(x, n, 1)
+	if c.lower {
+		c.timesTrans(y, x)
+		c.times(x, y)
+	} else {
+		c.times(y, x)
+		c.timesTrans(x, y)
+	}
+	j, k := top(x, n, 1)
+	for _, j := range [2]int{j, k} {
+		y = c.work[n:][:j+1]
+		pull(y, f[j*along:], across)
+		if c.lower {
+			c.times(x, y)
+		} else {
+			c.timesTrans(x, y)
+		}
+		norm = max(norm, sum(x))
+	}
+	return norm
+}
+
+func pull(x, from []float64, step int) {
 	for i := range x {
-		x[i] = float64(int64(random.Uint64())) * 0x1p-63
+		x[i] = from[i*step]
 	}
-	c.solveVec(x)
-	inverse.climb()
-	return norm.est * inverse.est
 }
 
-// A peak is a climb of ‖Bx‖₁, which is convex, over the unit ball, for a symmetric B.
-type peak struct {
-	c      *Cholesky
-	apply  func(x []float64)
-	column func(x []float64, j int)
-	est    float64
-	seen   [5]int // columns of B that were looked at
-	count  int
-}
-
-// climb takes Bx in c.work[:n] to the two columns that the gradient B·sign(Bx) names.
-func (p *peak) climb() {
-	x := p.c.work[:p.c.f.Rows]
-	for i, v := range x {
-		x[i] = math.Copysign(1, v)
+// longest returns the index of U's row of largest norm.
+func (c *Cholesky) longest() (most int) {
+	f, ld, n := c.f.Data, c.f.Stride, (c.f.Rows+3)/4*4
+	norms := c.work[:n]
+	for i := 0; i < n; i += 4 {
+		var s0, s1, s2, s3 float64
+		at := i * (ld + 1)
+		if c.lower {
+			for range n - i {
+				r := (*[4]float64)(f[at:])
+				s0 += r[0] * r[0]
+				s1 += r[1] * r[1]
+				s2 += r[2] * r[2]
+				s3 += r[3] * r[3]
+				at += ld
+			}
+		} else {
+			r0, r1, r2, r3 := f[at:][:n-i], f[at+ld:][:n-i], f[at+2*ld:][:n-i], f[at+3*ld:][:n-i]
+			for j, v := range r0 {
+				s0 += v * v
+				s1 += r1[j] * r1[j]
+				s2 += r2[j] * r2[j]
+				s3 += r3[j] * r3[j]
+			}
+		}
+		norms[i], norms[i+1], norms[i+2], norms[i+3] = s0, s1, s2, s3
 	}
-	p.apply(x)
-	j := argmax(x)
-	x[j] = 0
-	k := argmax(x)
-	p.look(j)
-	p.look(k)
+	most, _ = top(norms, c.f.Rows, 1)
+	return most
 }
 
-// look takes column j of B, once, to c.work[:n].
-func (p *peak) look(j int) {
-	if slices.Contains(p.seen[:p.count], j) {
+// times sets y to the triangle that is there times x, which is 0 beyond its length.
+func (c *Cholesky) times(y, x []float64) {
+	f, ld, n := c.f.Data, c.f.Stride, c.f.Rows
+	for i := 0; i < n; i += condStrip {
+		from, to := i, len(x)
+		if c.lower {
+			from, to = 0, min(i+condStrip, to)
+		}
+		kernel.MulVec(y[i:min(i+condStrip, n)], f[i*ld+from:], ld, x[from:to])
+	}
+}
+
+// timesTrans is times for minus the transposed triangle.
+func (c *Cholesky) timesTrans(y, x []float64) {
+	f, ld, n := c.f.Data, c.f.Stride, c.f.Rows
+	clear(y)
+	for i := 0; i < len(x); i += condStrip {
+		from, to := i, n
+		if c.lower {
+			from, to = 0, min(i+condStrip, n)
+		}
+		kernel.SubRows(y[from:to], x[i:min(i+condStrip, len(x))], f[i*ld+from:], ld)
+	}
+}
+
+func (c *Cholesky) normInverse() float64 {
+	b := c.block()
+	clear(b.x)
+	m, least := 0, math.Inf(1)
+	for i := range b.n {
+		if v := c.f.Data[i*(c.f.Stride+1)]; v < least {
+			m, least = i, v
+		}
+	}
+	b.x[m*b.step] = 1
+	random := uint64(1)
+	for i := range b.n {
+		random = random*6364136223846793005 + 1442695040888963407 // Knuth, TAOCP 3.3.4
+		b.x[b.next+i*b.step] = float64(int64(random))
+	}
+	c.backs(&b, m+1, b.n)
+	signs(b.x, b.n, b.step)
+	signs(b.x[b.next:], b.n, b.step)
+	c.forwards(&b, 0, 0)
+	c.backs(&b, b.n, b.n)
+	var columns [4]int
+	columns[0], columns[1] = top(b.x, b.n, b.step)
+	columns[2], columns[3] = top(b.x[b.next:], b.n, b.step)
+	clear(b.x)
+	for r, j := range columns {
+		b.x[r*b.next+j*b.step] = 1
+	}
+	c.forwards(&b, columns[:]...)
+	c.backs(&b, b.n, b.n, b.n, b.n)
+	return b.norm()
+}
+
+// A block has four vectors of n entries: vector r has entry i at x[r·next+i·step].
+type block struct {
+	x             []float64
+	n, next, step int
+}
+
+func (c *Cholesky) block() block {
+	n := c.f.Rows
+	if c.lower || kernel.Lanes() < 4 {
+		return block{c.work[:4*n], n, n, 1}
+	}
+	return block{c.work[:(n+3)/4*16], n, 1, 4}
+}
+
+// forwards multiplies as many vectors by U⁻ᵀ; vector r is 0 before from[r].
+func (c *Cholesky) forwards(b *block, from ...int) {
+	f, ld := c.f.Data, c.f.Stride
+	if b.step == 4 {
+		kernel.Forward4(b.x, f, ld, slices.Min(from))
 		return
 	}
-	p.seen[p.count] = j
-	p.count++
-	x, sum := p.c.work[:p.c.f.Rows], 0.0
-	clear(x)
-	p.column(x, j)
+	for r, i := range from {
+		x := b.x[r*b.n:][:b.n]
+		if c.lower {
+			kernel.SolveLower(x[i:], f[i*ld+i:], ld)
+		} else {
+			kernel.SolveUpperTrans(x[i:], f[i*ld+i:], ld)
+		}
+	}
+}
+
+// backs multiplies as many vectors by U⁻¹; vector r is 0 from to[r] on.
+func (c *Cholesky) backs(b *block, to ...int) {
+	f, ld := c.f.Data, c.f.Stride
+	if b.step == 4 {
+		kernel.Back4(b.x, f, ld)
+		return
+	}
+	for r, i := range to {
+		x := b.x[r*b.n:][:i]
+		if c.lower {
+			kernel.SolveLowerTrans(x, f, ld)
+		} else {
+			kernel.SolveUpper(x, f, ld)
+		}
+	}
+}
+
+// norm returns the largest ‖·‖₁ of the vectors.
+func (b *block) norm() float64 {
+	if n := b.n; b.step == 1 {
+		return max(sum(b.x[:n]), sum(b.x[n:2*n]), sum(b.x[2*n:3*n]), sum(b.x[3*n:]))
+	}
+	var s0, s1, s2, s3 float64
+	for x := b.x; len(x) >= 4; x = x[4:] {
+		s0 += math.Abs(x[0])
+		s1 += math.Abs(x[1])
+		s2 += math.Abs(x[2])
+		s3 += math.Abs(x[3])
+	}
+	return max(s0, s1, s2, s3)
+}
+
+func signs(x []float64, n, step int) {
+	for i := range n {
+		x[i*step] = math.Copysign(1, x[i*step])
+	}
+}
+
+func sum(x []float64) (s float64) {
 	for _, v := range x {
-		sum += math.Abs(v)
+		s += math.Abs(v)
 	}
-	p.est = max(p.est, sum)
+	return s
 }
 
-func (c *Cholesky) solveVec(x []float64) { c.SolveVec(x, x) }
-
-// solveColumn sets x, which is 0, to column j of A⁻¹: the forward solve starts in row j.
-func (c *Cholesky) solveColumn(x []float64, j int) {
-	x[j] = 1
-	n := c.f.Rows
-	rest := c.f.View(j, j, n-j, n-j)
-	if c.lower {
-		mat.SolveLowerVec(x[j:], &rest, x[j:])
-		mat.SolveLowerTransVec(x, &c.f, x)
-	} else {
-		mat.SolveUpperTransVec(x[j:], &rest, x[j:])
-		mat.SolveUpperVec(x, &c.f, x)
-	}
-}
-
-func (c *Cholesky) mulVec(x []float64) {
-	for i := range x {
-		x[i] = mat.Dot(c.f.Row(i)[i:], x[i:])
-	}
-	for i := len(x) - 1; i >= 0; i-- {
-		r, v := c.f.Row(i)[i:], x[i]
-		x[i] = r[0] * v
-		mat.Axpy(x[i+1:], v, r[1:])
-	}
-}
-
-// mulColumn sets x, which is 0, to column j of A, Σ_{i≤j} u_ij·u_i.
-func (c *Cholesky) mulColumn(x []float64, j int) {
-	for i := range j + 1 {
-		r := c.f.Row(i)[i:]
-		mat.Axpy(x[i:], r[j-i], r)
-	}
-}
-
-// largest returns the index of A's largest diagonal entry, which is at least ‖A‖₁/n.
-func (c *Cholesky) largest() int {
-	d := c.work[:c.f.Rows]
-	clear(d)
-	for i := range d {
-		for j, v := range c.f.Row(i)[i:] {
-			d[i+j] += v * v
+// top returns the indices of the two largest of n entries.
+func top(x []float64, n, step int) (j, k int) {
+	most, next := -1.0, -1.0
+	for i := range n {
+		switch v := math.Abs(x[i*step]); {
+		case v > most:
+			k, next = j, most
+			j, most = i, v
+		case v > next:
+			k, next = i, v
 		}
 	}
-	return argmax(d)
-}
-
-// smallest returns the index of U's smallest diagonal entry u: that of A⁻¹ is at least 1/u².
-func (c *Cholesky) smallest() (m int) {
-	for i := range c.f.Rows {
-		if c.f.At(i, i) < c.f.At(m, m) {
-			m = i
-		}
-	}
-	return m
-}
-
-func argmax(x []float64) (m int) {
-	for i, v := range x {
-		if math.Abs(v) > math.Abs(x[m]) {
-			m = i
-		}
-	}
-	return m
+	return j, k
 }

@@ -24,6 +24,8 @@ func transposeVector([]float64, int, []float64, []float64, []float64, []float64)
 
 func solveUpperVector([]float64, []float64, int)      {}
 func solveUpperTransVector([]float64, []float64, int) {}
+func forward4Vector([]float64, []float64, int, int)   {}
+func back4Vector([]float64, []float64, int)           {}
 
 func dotVector([]float64, []float64) float64                 { return 0 }
 func axpyVector([]float64, float64, []float64)               {}

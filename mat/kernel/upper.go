@@ -63,3 +63,10 @@ func (f *Upper) Divide(i int, d *Elimination) { divideVector(f, i, d) }
 
 // Load sets columns i to i+3 of U's first rows to four rows of A, which end on its diagonal.
 func (f *Upper) Load(i int, r0, r1, r2, r3 []float64) { transposeVector(f.U[i:], f.Ld, r0, r1, r2, r3) }
+
+// Forward4 sets X = U⁻ᵀ·X for the upper triangle of u: X has four columns, 0 before row from, and a
+// multiple of 4 rows. It needs vectors of 256 bits or more.
+func Forward4(x, u []float64, ld, from int) { forward4Vector(x, u, ld, from/4*4) }
+
+// Back4 is Forward4 for X = U⁻¹·X.
+func Back4(x, u []float64, ld int) { back4Vector(x, u, ld) }

@@ -114,3 +114,116 @@ func sub4AVX512(c0, c1, c2, c3 []float64, s0, s1, s2, s3 vec8) {
 func pick8(a *array8, i int) vec8 {
 	return archsimd.LoadFloat64x8Array(a).Permute(archsimd.LoadUint64x8Array(&pick[i]))
 }
+
+// forward4Vector has a row of X meet four entries of U in all four orders that an exclusive or makes
+// of its lanes.
+func forward4Vector(x, u []float64, ld, from int) {
+	minus := archsimd.BroadcastFloat64x4(-1)
+	for i := from; 4*i < len(x); i += 4 {
+		var s0, s1, s2, s3 vec
+		at := from*ld + i
+		for p := 4 * from; p < 4*i; p += 16 {
+			y := (*[16]float64)(x[p : p+16 : p+16])
+			r0 := (*[4]float64)(u[at : at+4 : at+4])
+			at += ld
+			r1 := (*[4]float64)(u[at : at+4 : at+4])
+			at += ld
+			r2 := (*[4]float64)(u[at : at+4 : at+4])
+			at += ld
+			r3 := (*[4]float64)(u[at : at+4 : at+4])
+			at += ld
+			s0, s1, s2, s3 = outer4(load(r0[:]), load(y[:4]), s0, s1, s2, s3)
+			s0, s1, s2, s3 = outer4(load(r1[:]), load(y[4:8]), s0, s1, s2, s3)
+			s0, s1, s2, s3 = outer4(load(r2[:]), load(y[8:12]), s0, s1, s2, s3)
+			s0, s1, s2, s3 = outer4(load(r3[:]), load(y[12:]), s0, s1, s2, s3)
+		}
+		s0, s1, s2, s3 = rows4(s0, s1, s2, s3)
+		z := (*[16]float64)(x[4*i : 4*i+16 : 4*i+16])
+		at = i*ld + i
+		r0 := (*[4]float64)(u[at : at+4 : at+4])
+		at += ld
+		r1 := (*[4]float64)(u[at : at+4 : at+4])
+		at += ld
+		r2 := (*[4]float64)(u[at : at+4 : at+4])
+		at += ld
+		r3 := (*[4]float64)(u[at : at+4 : at+4])
+		t := minus.Div(spread(r0[0]))
+		s0 = s0.Sub(load(z[:4])).Mul(t)
+		t = minus.Div(spread(r1[1]))
+		s1 = s1.Sub(load(z[4:8])).Mul(t)
+		s1 = spread(r0[1]).Mul(t).MulAdd(s0, s1)
+		t = minus.Div(spread(r2[2]))
+		s2 = s2.Sub(load(z[8:12])).Mul(t)
+		s2 = spread(r0[2]).Mul(t).MulAdd(s0, s2)
+		s2 = spread(r1[2]).Mul(t).MulAdd(s1, s2)
+		t = minus.Div(spread(r3[3]))
+		s3 = s3.Sub(load(z[12:])).Mul(t)
+		s3 = spread(r0[3]).Mul(t).MulAdd(s0, s3)
+		s3 = spread(r1[3]).Mul(t).MulAdd(s1, s3)
+		s3 = spread(r2[3]).Mul(t).MulAdd(s2, s3)
+		s0.StoreArray((*[4]float64)(z[:4]))
+		s1.StoreArray((*[4]float64)(z[4:8]))
+		s2.StoreArray((*[4]float64)(z[8:12]))
+		s3.StoreArray((*[4]float64)(z[12:]))
+	}
+	archsimd.ClearAVXUpperBits()
+}
+
+// back4Vector is forward4Vector from the last strip to the first, with blocks of U transposed.
+func back4Vector(x, u []float64, ld int) {
+	minus := archsimd.BroadcastFloat64x4(-1)
+	n := len(x) / 4
+	for i := n - 4; i >= 0; i -= 4 {
+		var s0, s1, s2, s3 vec
+		u0, u1, u2, u3 := u[i*ld:][:n], u[(i+1)*ld:][:n], u[(i+2)*ld:][:n], u[(i+3)*ld:][:n]
+		for j := i + 4; j+4 <= n; j += 4 {
+			r0, r1 := load(u0[j:j+4:j+4]), load(u1[j:j+4:j+4])
+			r2, r3 := load(u2[j:j+4:j+4]), load(u3[j:j+4:j+4])
+			even, odd := r0.ConcatPermuteScalarsGrouped(0, 2, r1), r0.ConcatPermuteScalarsGrouped(1, 3, r1)
+			even2, odd2 := r2.ConcatPermuteScalarsGrouped(0, 2, r3), r2.ConcatPermuteScalarsGrouped(1, 3, r3)
+			y := (*[16]float64)(x[4*j : 4*j+16 : 4*j+16])
+			s0, s1, s2, s3 = outer4(even.ConcatPermute128Scalars(0, 2, even2), load(y[:4]), s0, s1, s2, s3)
+			s0, s1, s2, s3 = outer4(odd.ConcatPermute128Scalars(0, 2, odd2), load(y[4:8]), s0, s1, s2, s3)
+			s0, s1, s2, s3 = outer4(even.ConcatPermute128Scalars(1, 3, even2), load(y[8:12]), s0, s1, s2, s3)
+			s0, s1, s2, s3 = outer4(odd.ConcatPermute128Scalars(1, 3, odd2), load(y[12:]), s0, s1, s2, s3)
+		}
+		s0, s1, s2, s3 = rows4(s0, s1, s2, s3)
+		z := (*[16]float64)(x[4*i : 4*i+16 : 4*i+16])
+		r0, r1 := (*[4]float64)(u0[i:i+4:i+4]), (*[4]float64)(u1[i:i+4:i+4])
+		r2, r3 := (*[4]float64)(u2[i:i+4:i+4]), (*[4]float64)(u3[i:i+4:i+4])
+		t := minus.Div(spread(r3[3]))
+		s3 = s3.Sub(load(z[12:])).Mul(t)
+		t = minus.Div(spread(r2[2]))
+		s2 = s2.Sub(load(z[8:12])).Mul(t)
+		s2 = spread(r2[3]).Mul(t).MulAdd(s3, s2)
+		t = minus.Div(spread(r1[1]))
+		s1 = s1.Sub(load(z[4:8])).Mul(t)
+		s1 = spread(r1[3]).Mul(t).MulAdd(s3, s1)
+		s1 = spread(r1[2]).Mul(t).MulAdd(s2, s1)
+		t = minus.Div(spread(r0[0]))
+		s0 = s0.Sub(load(z[:4])).Mul(t)
+		s0 = spread(r0[3]).Mul(t).MulAdd(s3, s0)
+		s0 = spread(r0[2]).Mul(t).MulAdd(s2, s0)
+		s0 = spread(r0[1]).Mul(t).MulAdd(s1, s0)
+		s0.StoreArray((*[4]float64)(z[:4]))
+		s1.StoreArray((*[4]float64)(z[4:8]))
+		s2.StoreArray((*[4]float64)(z[8:12]))
+		s3.StoreArray((*[4]float64)(z[12:]))
+	}
+	archsimd.ClearAVXUpperBits()
+}
+
+// outer4 adds to lane l of sum k the product of entries k^l of a and l of y.
+func outer4(a, y, s0, s1, s2, s3 vec) (t0, t1, t2, t3 vec) {
+	b := a.ConcatPermuteScalarsGrouped(1, 2, a)
+	c, d := a.ConcatPermute128Scalars(1, 2, a), b.ConcatPermute128Scalars(1, 2, b)
+	return a.MulAdd(y, s0), b.MulAdd(y, s1), c.MulAdd(y, s2), d.MulAdd(y, s3)
+}
+
+// rows4 returns the sums of outer4 by rows: lane l of row k is that of sum k^l.
+func rows4(s0, s1, s2, s3 vec) (r0, r1, r2, r3 vec) {
+	a, b := s0.ConcatPermuteScalarsGrouped(0, 3, s1), s1.ConcatPermuteScalarsGrouped(0, 3, s0)
+	c, d := s2.ConcatPermuteScalarsGrouped(0, 3, s3), s3.ConcatPermuteScalarsGrouped(0, 3, s2)
+	return a.ConcatPermute128Scalars(0, 3, c), b.ConcatPermute128Scalars(0, 3, d),
+		c.ConcatPermute128Scalars(0, 3, a), d.ConcatPermute128Scalars(0, 3, b)
+}

@@ -37,3 +37,6 @@ func transposeVector(u []float64, ld int, r0, r1, r2, r3 []float64) {
 		d[0], d[1], d[2], d[3] = v, r1[j], r2[j], r3[j]
 	}
 }
+
+func forward4Vector([]float64, []float64, int, int) { panic("no wide vectors") }
+func back4Vector([]float64, []float64, int)         { panic("no wide vectors") }
