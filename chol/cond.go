@@ -187,32 +187,37 @@ func (c *Cholesky) timesTrans(y, x []float64) {
 func (c *Cholesky) normInverse() float64 {
 	b := c.block()
 	clear(b.x)
-	m, least := 0, math.Inf(1)
+	m, least, random := 0, math.Inf(1), uint64(1)
 	for i := range b.n {
 		if v := c.f.Data[i*(c.f.Stride+1)]; v < least {
 			m, least = i, v
 		}
-	}
-	b.x[m*b.step] = 1
-	random := uint64(1)
-	for i := range b.n {
 		random = random*6364136223846793005 + 1442695040888963407 // Knuth, TAOCP 3.3.4
 		b.x[b.next+i*b.step] = float64(int64(random))
 	}
+	b.x[m*b.step] = 1
 	c.backs(&b, m+1, b.n)
 	signs(b.x, b.n, b.step)
 	signs(b.x[b.next:], b.n, b.step)
 	c.forwards(&b, 0, 0)
 	c.backs(&b, b.n, b.n)
-	var columns [4]int
-	columns[0], columns[1] = top(b.x, b.n, b.step)
-	columns[2], columns[3] = top(b.x[b.next:], b.n, b.step)
+	var columns, ends [4]int
+	count := 0
+	for r := range 2 {
+		j, k := top(b.x[r*b.next:], b.n, b.step)
+		for _, j := range [2]int{j, k} {
+			if !slices.Contains(columns[:count], j) {
+				columns[count], ends[count] = j, b.n
+				count++
+			}
+		}
+	}
 	clear(b.x)
-	for r, j := range columns {
+	for r, j := range columns[:count] {
 		b.x[r*b.next+j*b.step] = 1
 	}
-	c.forwards(&b, columns[:]...)
-	c.backs(&b, b.n, b.n, b.n, b.n)
+	c.forwards(&b, columns[:count]...)
+	c.backs(&b, ends[:count]...)
 	return b.norm()
 }
 
@@ -280,8 +285,9 @@ func (b *block) norm() float64 {
 }
 
 func signs(x []float64, n, step int) {
-	for i := range n {
-		x[i*step] = math.Copysign(1, x[i*step])
+	for at := range n {
+		at *= step
+		x[at] = math.Copysign(1, x[at])
 	}
 }
 

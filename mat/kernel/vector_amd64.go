@@ -176,7 +176,7 @@ func back4Vector(x, u []float64, ld int) {
 	for i := n - 4; i >= 0; i -= 4 {
 		var s0, s1, s2, s3 vec
 		u0, u1, u2, u3 := u[i*ld:][:n], u[(i+1)*ld:][:n], u[(i+2)*ld:][:n], u[(i+3)*ld:][:n]
-		for j := i + 4; j+4 <= n; j += 4 {
+		for j := n - 4; j > i; j -= 4 {
 			r0, r1 := load(u0[j:j+4:j+4]), load(u1[j:j+4:j+4])
 			r2, r3 := load(u2[j:j+4:j+4]), load(u3[j:j+4:j+4])
 			even, odd := r0.ConcatPermuteScalarsGrouped(0, 2, r1), r0.ConcatPermuteScalarsGrouped(1, 3, r1)
