@@ -171,7 +171,10 @@ func SubRows(y, s, x []float64, ld int) {
 func SolveLower(x, l []float64, ld int) {
 	i := 0
 	for ; i+2 < len(x); i += 3 {
-		s0, s1, s2 := Dots1(x[:i], l[i*ld:], ld)
+		var s0, s1, s2 float64
+		if i > 0 {
+			s0, s1, s2 = Dots1(x[:i], l[i*ld:], ld)
+		}
 		r0, r1, r2 := l[i*ld+i:], l[(i+1)*ld+i:][:2], l[(i+2)*ld+i:][:3]
 		v0 := (x[i] - s0) * (1 / r0[0])
 		v1 := (x[i+1] - s1 - r1[0]*v0) * (1 / r1[1])
@@ -179,7 +182,15 @@ func SolveLower(x, l []float64, ld int) {
 		x[i], x[i+1], x[i+2] = v0, v1, v2
 	}
 	for ; i < len(x); i++ {
-		x[i] = (x[i] - Dot(x[:i], l[i*ld:])) * (1 / l[i*ld+i])
+		r, s := l[i*ld:][:i+1], 0.0
+		if i > 3 {
+			s = Dot(x[:i], r)
+		} else {
+			for j, v := range x[:i] {
+				s += float64(v * r[j])
+			}
+		}
+		x[i] = (x[i] - s) * (1 / r[i])
 	}
 }
 
@@ -194,9 +205,12 @@ func SolveLowerTrans(x, l []float64, ld int) {
 		x[i], x[i+1], x[i+2] = v0, v1, v2
 		axpy3(x[:i], l[i*ld:], ld, -v0, -v1, -v2)
 	}
-	for i += 2; i >= 0; i-- {
-		x[i] *= 1 / l[i*ld+i]
-		Axpy(x[:i], -x[i], l[i*ld:])
+	if i += 2; i > 0 {
+		x[1] *= 1 / l[ld+1]
+		x[0] -= x[1] * l[ld]
+	}
+	if i >= 0 {
+		x[0] *= 1 / l[0]
 	}
 }
 
