@@ -14,9 +14,17 @@ func (s Shape) width(i int) int {
 	return s.Cols
 }
 
+// vectors tells whether rows, or all of them at once, are long enough; strides must not.
+func (s Shape) vectors() bool {
+	if s.Lower {
+		return Vector() && s.Rows >= vectorLower
+	}
+	return Vector() && s.Rows*s.Cols >= vectorShape
+}
+
 // Recur sets dst = (1−tau)·(h − old) + now, each with its stride.
 func Recur(s Shape, dst []float64, ldd int, tau float64, h []float64, ldh int, old []float64, ldo int, now []float64, ldn int) {
-	if Vector() {
+	if s.vectors() {
 		recurVector(s, dst, ldd, tau, h, ldh, old, ldo, now, ldn)
 		return
 	}
@@ -35,7 +43,7 @@ func recurRow(dst []float64, s float64, h, old, now []float64) {
 
 // AddScaled sets dst = a + f·b, each with its stride.
 func AddScaled(s Shape, dst []float64, ldd int, a []float64, lda int, f float64, b []float64, ldb int) {
-	if Vector() {
+	if s.vectors() {
 		addScaledVector(s, dst, ldd, a, lda, f, b, ldb)
 		return
 	}

@@ -8,11 +8,13 @@ const (
 	vectorSym     = 12
 	vectorAxpy    = 16
 	vectorRotate  = 16
+	vectorLower   = 16
 	vectorTrans   = 16
 	vectorUpper   = 16
 	vectorSolve   = 20
 	vectorMulVec  = 22
 	vectorReflect = 24
+	vectorShape   = 16
 	vectorWide    = 48
 	vectorDot     = 56
 	vectorNorm    = 100
