@@ -12,6 +12,9 @@ import (
 func factorLower(l []float64, ld int, a *mat.Sym, shift float64) (pivot int, value float64) {
 	n := a.N
 	var c corner
+	if n == 4 {
+		return c.four(l, ld, a, shift)
+	}
 	for j := 0; j < n; j += 3 {
 		w := min(3, n-j)
 		if k, v := c.lower(l, ld, j, w, a, shift); k < w {
@@ -20,6 +23,22 @@ func factorLower(l []float64, ld int, a *mat.Sym, shift float64) (pivot int, val
 		c.below(l, ld, j, a)
 	}
 	return n, 0
+}
+
+// four is factorLower for order 4: all is a corner.
+func (c *corner) four(l []float64, ld int, a *mat.Sym, shift float64) (k int, pivot float64) {
+	a0, a1, a2, a3 := a.Row(0), a.Row(1), a.Row(2), a.Row(3)
+	a01, a02, a03 := a1[0], a2[0], a3[0]
+	k, pivot = c.factor(4, a0[0]-shift, a01, a1[1]-shift, a02, a2[1], a2[2]-shift, a03, a3[1], a3[2], a3[3]-shift)
+	if k < 4 {
+		return k, pivot
+	}
+	l0, l1, l2, l3 := l, l[ld:][:2], l[2*ld:][:3], l[3*ld:][:4]
+	l0[0] = c.r0
+	l1[0], l1[1] = a01*c.S0, c.r1
+	l2[0], l2[1], l2[2] = a02*c.S0, -c.M12*c.r1, c.r2
+	l3[0], l3[1], l3[2], l3[3] = a03*c.S0, -c.M13*c.r1, -c.M23*c.r2, c.r3
+	return 4, 0
 }
 
 // lower computes c and the w ≤ 3 columns from j on where they cross the diagonal; it returns as
