@@ -15,7 +15,7 @@ type Upper struct {
 }
 
 // narrow is the length up to which rows of 512 bits pick entries, in place of spreading them.
-const narrow = 16 * Panel
+const narrow = 32 * Panel
 
 // An Elimination divides a strip by its corner: row j += M_ij·row i, then row i *= S_i.
 type Elimination struct {
@@ -49,13 +49,26 @@ func (f *Upper) panelAt(p, j int) int {
 
 // Subtract subtracts from rows i to i+3 what the rows above give.
 func (f *Upper) Subtract(i int) {
-	rows := PanelRows
-	if Lanes() == Panel && f.N-i <= narrow {
-		rows = i
-	}
+	rows := f.block(i)
 	for p := 0; p < i; p += rows {
 		subtractVector(f, p, min(rows, i-p), i)
 	}
+}
+
+// block returns how many rows above row i are subtracted at a time: of 512 bits, equal parts.
+func (f *Upper) block(i int) int {
+	most := PanelRows
+	if Lanes() < Panel {
+		return most
+	}
+	if f.N-i <= narrow {
+		most *= 2
+	}
+	if i <= most {
+		return most
+	}
+	parts := (i + most - 1) / most
+	return (i + 4*parts - 1) / (4 * parts) * 4
 }
 
 // Divide divides the rows i to i+3, from column i on.
