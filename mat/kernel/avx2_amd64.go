@@ -675,9 +675,14 @@ func subtractVector(f *Upper, p, k, i int) {
 	}
 	var t tile
 	t.a, t.alpha, t.ldc = f.spread[:4*lanes*k+1], -1, f.Ld
-	for j := i / Panel * Panel; j < f.N; j += Panel {
-		t.c, t.b = f.U[i*f.Ld+j:], f.panels[f.panelAt(p, j):]
+	j := i / Panel * Panel
+	t.c, t.b = f.U[i*f.Ld+j:], f.panels[f.panelAt(p, j):]
+	for {
 		tile1Vector(&t)
+		if j += Panel; j >= f.N {
+			break
+		}
+		t.c, t.b = t.c[Panel:], t.b[PanelStep:]
 	}
 	archsimd.ClearAVXUpperBits()
 }
