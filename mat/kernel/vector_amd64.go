@@ -84,10 +84,15 @@ func subtractAVX512(f *Upper, p, k, i int) {
 			spread4AVX512((*[4 * Panel]float64)(d), y[0], y[1], y[2], y[3])
 		}
 	}
-	for j := i / Panel * Panel; j < f.N; {
-		b, c, n := u[p*ld+j:], u[i*ld+j:], panels(f.N, j)
-		if f.N-i <= narrow {
-			n = min(n, 2)
+	j, most := i/Panel*Panel, 3
+	if f.N-i <= narrow {
+		most = 2
+	}
+	b, c := u[p*ld+j:], u[i*ld+j:]
+	for rest := (f.N - j + Panel - 1) / Panel; ; {
+		n := min(rest, most)
+		if rest == 4 {
+			n = 2
 		}
 		switch n {
 		case 3:
@@ -97,7 +102,10 @@ func subtractAVX512(f *Upper, p, k, i int) {
 		default:
 			subtract1AVX512(c, a, b, ld)
 		}
-		j += n * Panel
+		if rest -= n; rest == 0 {
+			break
+		}
+		b, c = b[n*Panel:], c[n*Panel:]
 	}
 	archsimd.ClearAVXUpperBits()
 }
