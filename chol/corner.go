@@ -12,12 +12,9 @@ type corner struct {
 	r0, r1, r2, r3 float64 // the diagonal of the factor; S_i are their reciprocals
 }
 
-// factor computes the corner of order w, and returns w, or the index and value of the failing pivot.
+// factor computes the corner of order w, and no more, and returns w, or the index and value of the failing pivot.
 // Roots, 1/√d = √d·(1/d), are off the chain between pivots.
 func (c *corner) factor(w int, a00, a01, a11, a02, a12, a22, a03, a13, a23, a33 float64) (k int, pivot float64) {
-	if w < 3 {
-		*c = corner{}
-	}
 	if !usable(a00) {
 		return 0, a00
 	}
@@ -49,7 +46,6 @@ func (c *corner) factor(w int, a00, a01, a11, a02, a12, a22, a03, a13, a23, a33 
 	c.r2 = math.Sqrt(a22)
 	c.S2 = c.r2 * q2
 	if w == 3 {
-		c.M03, c.M13, c.M23, c.S3, c.r3 = 0, 0, 0, 0, 0
 		return 3, 0
 	}
 	c.M03 = -a03 * q0

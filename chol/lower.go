@@ -12,7 +12,10 @@ import (
 func factorLower(l []float64, ld int, a *mat.Sym, shift float64) (pivot int, value float64) {
 	n := a.N
 	var c corner
-	if n == 4 {
+	switch n {
+	case 2:
+		return c.two(l, ld, a, shift)
+	case 4:
 		return c.four(l, ld, a, shift)
 	}
 	for j := 0; j < n; j += 3 {
@@ -25,7 +28,16 @@ func factorLower(l []float64, ld int, a *mat.Sym, shift float64) (pivot int, val
 	return n, 0
 }
 
-// four is factorLower for order 4: all is a corner.
+// two is factorLower for order 2: all is a corner.
+func (c *corner) two(l []float64, ld int, a *mat.Sym, shift float64) (k int, pivot float64) {
+	a0, a1 := a.Data, a.Data[a.Stride:]
+	if k, pivot = c.factor(2, a0[0]-shift, a1[0], a1[1]-shift, 0, 0, 0, 0, 0, 0, 0); k == 2 {
+		l[0], l[ld], l[ld+1] = c.r0, a1[0]*c.S0, c.r1
+	}
+	return k, pivot
+}
+
+// four is two for order 4.
 func (c *corner) four(l []float64, ld int, a *mat.Sym, shift float64) (k int, pivot float64) {
 	a0, a1, a2, a3 := a.Row(0), a.Row(1), a.Row(2), a.Row(3)
 	a01, a02, a03 := a1[0], a2[0], a3[0]

@@ -14,6 +14,9 @@ func factorUpper(f *kernel.Upper, a *mat.Sym, shift float64) (pivot int, value f
 		f.Subtract(i)
 		r0, r1, r2, r3 := u[i*ld+i:], u[(i+1)*ld+i:], u[(i+2)*ld+i:], u[(i+3)*ld+i:]
 		w := min(4, n-i)
+		if w < 4 {
+			d = corner{}
+		}
 		if k, x := d.factor(w, r0[0], r0[1], r1[1], r0[2], r1[2], r2[2], r0[3], r1[3], r2[3], r3[3]); k < w {
 			return i + k, x
 		}
