@@ -95,9 +95,7 @@ func (it *Iteration) MetricSet() (MetricSet, error) {
 
 // MoveX writes x^{k+1} = P_X(x^k − α d).
 func (it *Iteration) MoveX(alpha float64, d []float64) {
-	for i, x := range it.x {
-		it.xNext[i] = x - alpha*d[i]
-	}
+	descend(it.xNext, it.x, alpha, d)
 	it.Project(it.xNext)
 }
 
@@ -105,9 +103,13 @@ func (it *Iteration) MoveX(alpha float64, d []float64) {
 func (it *Iteration) Project(x []float64) { it.opt.Set.Project(x, x) }
 
 // MoveY writes y^{k+1} = y^k − β d.
-func (it *Iteration) MoveY(beta float64, d []float64) {
-	for j, y := range it.y {
-		it.yNext[j] = y - beta*d[j]
+func (it *Iteration) MoveY(beta float64, d []float64) { descend(it.yNext, it.y, beta, d) }
+
+// descend writes x − α d.
+func descend(next, x []float64, alpha float64, d []float64) {
+	next, d = next[:len(x)], d[:len(x)]
+	for i, v := range x {
+		next[i] = v - alpha*d[i]
 	}
 }
 
@@ -259,6 +261,7 @@ func (it *Iteration) firstNonFinite() error {
 
 func (it *Iteration) checkDistance(name string, next, start []float64) error {
 	var sum, odd float64 // the chain of one sum would take twice as long
+	start = start[:len(next)]
 	for i, v := range next {
 		d := v - start[i]
 		sum, odd = odd, sum+d*d

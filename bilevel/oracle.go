@@ -26,6 +26,7 @@ func (c Counts) Evaluations() uint64 {
 type Oracle struct {
 	p            *Completed
 	formed       *defaults // products of matrices, where p has none
+	joint        Joint     // nil: p is none
 	upper, lower uint64    // stream sizes
 	step         int
 	inside       string // the running oracle
@@ -37,6 +38,7 @@ func newOracle(p Problem) *Oracle {
 	if _, ok := p.(Products); !ok {
 		o.formed = &defaults{p: o} // counts
 	}
+	o.joint, _ = p.(Joint)
 	o.upper, o.lower = p.Streams()
 	return o
 }
@@ -98,6 +100,25 @@ func (o *Oracle) CrossVecG(dst, x, y, v []float64, phi []Sample) error {
 	}
 	o.begin("CrossVecG", &o.counts.CrossVecG, len(phi), o.lower)
 	return o.end(o.p.CrossVecG(dst, x, y, v, phi))
+}
+
+// JointG calls GradG, HessVecG and CrossVecG, or the problem's JointG, and counts the same.
+func (o *Oracle) JointG(gy, hv, cv, x, y, v []float64, phi []Sample) error {
+	if o.joint != nil {
+		n := batchSize(len(phi), o.lower)
+		o.counts.HessVecG += n
+		o.counts.CrossVecG += n
+		o.begin("JointG", &o.counts.GradG, len(phi), o.lower)
+		return o.end(o.joint.JointG(gy, hv, cv, x, y, v, phi))
+	}
+	err := o.GradG(gy, x, y, phi)
+	if err == nil {
+		err = o.HessVecG(hv, x, y, v, phi)
+	}
+	if err == nil {
+		err = o.CrossVecG(cv, x, y, v, phi)
+	}
+	return err
 }
 
 // HasGradXG reports whether the problem is an UpperGradient.

@@ -51,6 +51,16 @@ type Products interface {
 	CrossVecG(dst, x, y, v []float64, phi []Sample) error
 }
 
+// Joint is for problems that compute faster together what single-loop methods ask of g at one point
+// and on one batch. A type that embeds a Joint and changes GradG or Products must change JointG.
+type Joint interface {
+	Products
+
+	// JointG writes g_y(x, y; φ), g_yy(x, y; φ)·v and g_xy(x, y; φ)·v: the bits of GradG, HessVecG
+	// and CrossVecG.
+	JointG(gy, hv, cv, x, y, v []float64, phi []Sample) error
+}
+
 // UpperGradient has g_x, for methods without second derivatives: g(x, y) − min_z g(x, z) has the
 // gradient g_x(x, y) − g_x(x, y*(x)) in x.
 type UpperGradient interface {

@@ -69,9 +69,9 @@ func (s *Solver) Step() (err error) {
 	if returned = true; err != nil {
 		return err
 	}
-	weight := cubicWeight(it.k)
+	weight, mean := cubicWeight(it.k), s.mean[:len(it.xNext)]
 	for i, x := range it.xNext {
-		s.mean[i] += weight * (x - s.mean[i])
+		mean[i] += weight * (x - mean[i])
 	}
 	it.x, it.xNext = it.xNext, it.x
 	it.y, it.yNext = it.yNext, it.y

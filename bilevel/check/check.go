@@ -14,7 +14,7 @@
 //	symmetry     ∂g_y/∂y is symmetric; without Values, ∂(f_x, f_y)/∂(x, y) too, and ∂g_x/∂y is g_xy
 //	convexity    the mean g_yy is positive definite, with eigenvalues ≥ Options.MuG; samples keep ConvexityAt
 //	unbiased     the exact value is the mean over the samples
-//	product      HessVecG and CrossVecG against the matrices
+//	product      HessVecG and CrossVecG against the matrices, JointG against both and GradG
 //	truth        y*(x), F and ∇F against those of package implicit, and ∇F against differences of F
 //	effect       each entry of x acts on F: f_x or g_xy is not 0 somewhere; otherwise the report has a gap
 //
@@ -71,7 +71,7 @@ type Options struct {
 	Samples  int     // draws of a z-test, ≥ 500; 0 means 1000
 }
 
-// Problem checks the oracles of p, and Products, UpperGradient, Values, Truth and StronglyConvex
+// Problem checks the oracles of p, and Products, Joint, UpperGradient, Values, Truth and StronglyConvex
 // where p implements them. The error is about the options or the dimensions alone. Panics of oracles
 // are caught. An oracle that failed, or does not keep to its samples, is not checked further, nor
 // another by it: a mistake has one name.
@@ -98,6 +98,7 @@ func Problem(p bilevel.Problem, o Options) (*Report, error) {
 	}
 	c.derivatives()
 	c.products()
+	c.joint()
 	c.unbiased()
 	c.convexity()
 	c.promise()

@@ -39,6 +39,24 @@ func (c *checker) products() {
 	}
 }
 
+// joint compares JointG with what it stands for, bit by bit.
+func (c *checker) joint() {
+	o := c.oracle("JointG")
+	if o == nil || !c.usable(Product, o, "GradG", "HessVecG", "CrossVecG") {
+		return
+	}
+	for _, pt := range c.places(o, true) {
+		var want []float64
+		for _, name := range []string{"GradG", "HessVecG", "CrossVecG"} {
+			want = append(want, c.eval(c.oracle(name), pt)...)
+		}
+		if len(want) == o.size() {
+			c.judge(comparison{check: Product, o: o, pt: pt, got: c.eval(o, pt), want: want,
+				tol: level(len(want), 0), against: "the entry by itself"})
+		}
+	}
+}
+
 // columns compares products with unit vectors, entry by entry.
 func (c *checker) columns(vec, matrix *oracle, pt point, a []float64) bool {
 	v, rows := slices.Clone(c.vec), vec.size()

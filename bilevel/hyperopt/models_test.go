@@ -12,6 +12,7 @@ import (
 	"stable/bilevel"
 	"stable/bilevel/check"
 	"stable/bilevel/hyperopt/data"
+	"stable/bilevel/method"
 	"stable/mat"
 )
 
@@ -136,6 +137,37 @@ func TestModels(t *testing.T) {
 		})
 		require.NoError(t, err)
 		assert.NoError(t, r.Err())
+	})
+}
+
+// JointG has the bits of the others, and a run with it their counts.
+func TestJoint(t *testing.T) {
+	models(t, func(t *testing.T, p *Problem, rng *rand.Rand, x, y []float64) {
+		dx, dy := p.Dims()
+		anywhere(p, rng, x, y)
+		v, got, want := make([]float64, dy), make([]float64, 2*dy+dx), make([]float64, 2*dy+dx)
+		anywhere(p, rng, nil, v)
+		for _, b := range append(batches, []bilevel.Sample{4, 2}) {
+			require.NoError(t, p.JointG(got[:dy], got[dy:2*dy], got[2*dy:], x, y, v, b))
+			require.NoError(t, p.GradG(want[:dy], x, y, b))
+			require.NoError(t, p.HessVecG(want[dy:2*dy], x, y, v, b))
+			require.NoError(t, p.CrossVecG(want[2*dy:], x, y, v, b))
+			assert.Equal(t, want, got, "%v", b)
+		}
+		require.ErrorContains(t, p.JointG(got[:dy], got[dy:2*dy], got[2*dy:], x, y, v, []bilevel.Sample{23}), "sample 23")
+		step := bilevel.Constant(0.01)
+		run := func(p bilevel.Problem) (r bilevel.Result) {
+			s, err := bilevel.New(p, method.SABA{Alpha: step, Beta: step}, bilevel.Options{X0: x, UpperBatch: 2, LowerBatch: 3})
+			require.NoError(t, err)
+			r, err = s.Run(t.Context(), bilevel.Run{Steps: 20})
+			require.NoError(t, err)
+			r.Elapsed = 0
+			return r
+		}
+		assert.Equal(t, run(struct {
+			bilevel.Problem
+			bilevel.Products
+		}{p, p}), run(p))
 	})
 }
 

@@ -75,8 +75,9 @@ func (p *Problem) setIntercept() {
 func (p *Problem) addRidge(dst, x, v []float64) {
 	reg := p.diagonal(x)
 	for at := 0; at < len(v); at += p.train.Dim {
+		dst, v := dst[at:][:len(reg)], v[at:][:len(reg)]
 		for i, r := range reg {
-			dst[at+i] += r * v[at+i]
+			dst[i] += r * v[i]
 		}
 	}
 }

@@ -72,10 +72,10 @@ type Problem struct {
 }
 
 var (
-	_ bilevel.Problem  = (*Problem)(nil)
-	_ bilevel.Products = (*Problem)(nil)
-	_ bilevel.Truth    = (*Problem)(nil)
-	_ bilevel.Values   = (*Problem)(nil)
+	_ bilevel.Problem = (*Problem)(nil)
+	_ bilevel.Joint   = (*Problem)(nil)
+	_ bilevel.Truth   = (*Problem)(nil)
+	_ bilevel.Values  = (*Problem)(nil)
 
 	_ bilevel.UpperGradient  = (*Problem)(nil)
 	_ bilevel.StronglyConvex = (*Problem)(nil)
@@ -312,10 +312,11 @@ func (p *Problem) CrossVecG(dst, x, y, v []float64, phi []bilevel.Sample) error 
 			dst[row] += scale * dot(col, val, v[at:at+p.train.Dim])
 		})
 	}
-	reg := p.diagonal(x)
+	reg := p.diagonal(x)[:len(dst)]
 	for at := 0; at < len(y); at += p.train.Dim {
-		for i := range dst {
-			dst[i] += p.slope(reg[i]) * y[at+i] * v[at+i]
+		y, v := y[at:][:len(dst)], v[at:][:len(dst)]
+		for i, r := range reg {
+			dst[i] += p.slope(r) * y[i] * v[i]
 		}
 	}
 	_, err := p.count(p.train, phi)

@@ -41,8 +41,9 @@ func (m SABA) Start(it *bilevel.Iteration) (bilevel.Stepper, error) {
 
 func (m *saba) Step(it *bilevel.Iteration) error {
 	s := m.begin(it)
-	m.upperSum.estimate(s, m.f, s.DrawXi)
-	m.lowerSum.estimate(s, m.g, s.DrawPhi)
+	xi, phi := m.upperSum.draw(s, s.DrawXi), m.lowerSum.draw(s, s.DrawPhi)
+	m.upperSum.estimate(s, m.f, xi)
+	m.lowerSum.estimate(s, m.g, phi)
 	m.move(s)
 	return s.err
 }
@@ -59,6 +60,7 @@ type saga struct {
 	mean  []float64 // of the rows
 	fresh []float64 // t_i(z^k) − T_i of a batch, in rows
 	drawn []int     // the step in which a row changed last
+	zeros int       // leading columns that are +0 in all rows so far, as f_x in tuning: passed over
 
 	change []float64 // Σ over rows of the batch
 	eval   func(s *step, row []float64, batch []bilevel.Sample)
@@ -94,25 +96,35 @@ func (t *saga) row(m []float64, i int) []float64 {
 	return m[i*w : (i+1)*w]
 }
 
-func (t *saga) estimate(s *step, dst []float64, draw func(n int) []bilevel.Sample) {
-	switch {
-	case t.terms == 0:
-		t.eval(s, dst, draw(bilevel.Full))
-		return
-	case s.K() == 0:
-		t.fill(s, dst, draw)
-		return
+// draw returns the batch of a step, Full in step 0, and touches its rows of the table.
+func (t *saga) draw(s *step, draw func(n int) []bilevel.Sample) []bilevel.Sample {
+	if t.terms == 0 || s.K() == 0 {
+		return draw(bilevel.Full)
 	}
 	batch := draw(0)
-	copy(dst, t.mean)
 	for _, i := range batch {
-		t.touched += touch(t.row(t.table, int(i)))
+		t.touched += touch(t.row(t.table, int(i))[t.zeros:])
 	}
+	return batch
+}
+
+func (t *saga) estimate(s *step, dst []float64, batch []bilevel.Sample) {
+	switch {
+	case t.terms == 0:
+		t.eval(s, dst, nil)
+		return
+	case s.K() == 0:
+		t.fill(s, dst)
+		return
+	}
+	copy(dst, t.mean)
 	share := 1 / float64(len(batch))
 	clear(t.change)
 	for j, i := range batch {
 		fresh, last, change := t.row(t.fresh, j), t.row(t.table, int(i)), t.change
 		t.eval(s, fresh, batch[j:j+1])
+		t.zeros = zeros(fresh[:t.zeros])
+		fresh, last, change = fresh[t.zeros:], last[t.zeros:], change[t.zeros:]
 		last, change = last[:len(fresh)], change[:len(fresh)]
 		for c, v := range fresh {
 			d := v - last[c]
@@ -124,8 +136,9 @@ func (t *saga) estimate(s *step, dst []float64, draw func(n int) []bilevel.Sampl
 		}
 		t.drawn[i] = s.K()
 	}
-	mat.Axpy(dst, share, t.change)
-	mat.Axpy(t.mean, 1/float64(t.terms), t.change)
+	dst, change, mean := dst[t.zeros:], t.change[t.zeros:], t.mean[t.zeros:]
+	mat.Axpy(dst, share, change)
+	mat.Axpy(mean, 1/float64(t.terms), change)
 }
 
 // touch reads a number of each cache line: the rows of a batch are fetched side by side.
@@ -137,17 +150,29 @@ func touch(row []float64) (sum float64) {
 }
 
 // fill evaluates every term, and writes their mean into dst as well.
-func (t *saga) fill(s *step, dst []float64, draw func(n int) []bilevel.Sample) {
-	draw(bilevel.Full) // for the count
+func (t *saga) fill(s *step, dst []float64) {
 	var one [1]bilevel.Sample
+	t.zeros = len(t.mean)
 	for i := range t.terms {
 		one[0] = bilevel.Sample(i)
-		t.eval(s, t.row(t.table, i), one[:])
-		for c, v := range t.row(t.table, i) {
+		row := t.row(t.table, i)
+		t.eval(s, row, one[:])
+		t.zeros = zeros(row[:t.zeros])
+		for c, v := range row {
 			t.mean[c] += v / float64(t.terms)
 		}
 	}
 	copy(dst, t.mean)
+}
+
+// zeros counts the leading +0 of v.
+func zeros(v []float64) int {
+	for i, a := range v {
+		if math.Float64bits(a) != 0 {
+			return i
+		}
+	}
+	return len(v)
 }
 
 // SRBA is the recursive method of Dagréou, Moreau, Vaiter and Ablin (AISTATS 2024, arXiv

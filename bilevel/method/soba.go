@@ -63,8 +63,9 @@ func (m *soba) Step(it *bilevel.Iteration) error {
 
 // parts writes f and g at z^k, from one batch of each stream.
 func (m *soba) parts(s *step) {
-	m.upper(s, m.f, s.DrawXi(0))
-	m.lower(s, m.g, s.DrawPhi(0))
+	xi, phi := s.DrawXi(0), s.DrawPhi(0)
+	m.upper(s, m.f, xi)
+	m.lower(s, m.g, phi)
 }
 
 func (m *soba) upper(s *step, f []float64, xi []bilevel.Sample) {
@@ -76,17 +77,16 @@ func (m *soba) lower(s *step, g []float64, phi []bilevel.Sample) {
 }
 
 func (m *soba) lowerAt(s *step, g, x, y, v []float64, phi []bilevel.Sample) {
-	s.GradG(g[:m.dy], x, y, phi)
-	s.HessVecG(g[m.dy:2*m.dy], x, y, v, phi)
-	s.CrossVecG(g[2*m.dy:], x, y, v, phi)
+	s.JointG(g[:m.dy], g[m.dy:2*m.dy], g[2*m.dy:], x, y, v, phi)
 }
 
 // move makes y^{k+1}, x^{k+1} and v^{k+1} from f and g.
 func (m *soba) move(s *step) {
+	d, cv := m.d[:len(m.fx)], m.cv[:len(m.fx)]
 	for i, fx := range m.fx {
-		m.d[i] = m.cv[i] + fx
+		d[i] = cv[i] + fx
 	}
-	m.moveAlong(s, m.d)
+	m.moveAlong(s, d)
 }
 
 func (m *soba) moveAlong(s *step, d []float64) {

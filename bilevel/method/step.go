@@ -111,6 +111,10 @@ func (s *step) CrossVecG(dst, x, y, v []float64, phi []bilevel.Sample) {
 	s.do(func() error { return s.Oracle().CrossVecG(dst, x, y, v, phi) })
 }
 
+func (s *step) JointG(gy, hv, cv, x, y, v []float64, phi []bilevel.Sample) {
+	s.do(func() error { return s.Oracle().JointG(gy, hv, cv, x, y, v, phi) })
+}
+
 func (s *step) DrawXi(n int) (xi []bilevel.Sample) {
 	s.do(func() error { xi = s.Iteration.DrawXi(n); return nil })
 	return xi
@@ -147,6 +151,7 @@ func (s *step) At(name string, schedule bilevel.Schedule, most float64) (v float
 // moveV does v ← v − γ(g_yy v ± f_y).
 func (s *step) moveV(v []float64, gamma float64, hv []float64, sign float64, fy []float64) {
 	square := 0.0
+	hv, fy = hv[:len(v)], fy[:len(v)]
 	for j := range v {
 		d := hv[j] + sign*fy[j]
 		v[j] -= gamma * d

@@ -36,6 +36,10 @@ func (d *Data) Rows() int { return len(d.Label) }
 
 // Row returns the columns and values of row i in d's own memory. It panics if i is out of range.
 func (d *Data) Row(i int) (col []int32, val []float64) {
+	if len(d.Val) == len(d.Label)*d.Dim { // without gaps: no need to fetch RowPtr
+		lo, hi := i*d.Dim, (i+1)*d.Dim
+		return d.Col[lo:hi:hi], d.Val[lo:hi:hi]
+	}
 	lo, hi := d.RowPtr[i], d.RowPtr[i+1]
 	return d.Col[lo:hi:hi], d.Val[lo:hi:hi]
 }
@@ -64,8 +68,8 @@ func (d *Data) Check() error {
 			return wrong(", row %d: RowPtr does not ascend", i)
 		}
 		last := int32(-1)
-		col, val := d.Row(i)
-		for k, c := range col {
+		val := d.Val[d.RowPtr[i]:]
+		for k, c := range d.Col[d.RowPtr[i]:d.RowPtr[i+1]] {
 			if c <= last || int(c) >= d.Dim {
 				return wrong(", row %d: columns must ascend and lie in 0 … Dim−1", i)
 			}

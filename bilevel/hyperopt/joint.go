@@ -1,0 +1,56 @@
+package hyperopt
+
+import (
+	"cmp"
+
+	"stable/bilevel"
+)
+
+// JointG writes g_y, g_yy·v and g_xy·v, the bits of GradG, HessVecG and CrossVecG. Cost: half of
+// theirs for a batch of few rows.
+func (p *Problem) JointG(gy, hv, cv, x, y, v []float64, phi []bilevel.Sample) error {
+	if len(phi) == 0 || p.outputs > 1 || p.perRow() {
+		return cmp.Or(p.GradG(gy, x, y, phi), p.HessVecG(hv, x, y, v, phi), p.CrossVecG(cv, x, y, v, phi))
+	}
+	p.sizes("hyperopt: JointG: dimension mismatch", same(cv, x), same(gy, hv, y, v))
+	n, err := p.count(p.train, phi)
+	if err != nil {
+		return err
+	}
+	clear(gy)
+	clear(hv)
+	loss, train := p.opt.Loss, p.train
+	if len(phi) > 3 {
+		p.add(gy, 0, len(gy), &sum{kind: gradient, loss: loss, data: train, y: y}, phi)
+		p.add(hv, 0, len(hv), &sum{kind: hessVec, loss: loss, data: train, y: y, v: v}, phi)
+		phi = nil
+	}
+	for _, i := range phi {
+		col, val := train.Row(int(i))
+		t, u := dot(col, val, y), dot(col, val, v)
+		axpy(gy, loss.first(t, train.Label[i]), col, val)
+		axpy(hv, loss.second(t)*u, col, val)
+	}
+	if n > 1 {
+		for j := range gy {
+			gy[j] /= n
+			hv[j] /= n
+		}
+	}
+	p.regularise(gy, hv, cv, p.diagonal(x), y, v)
+	return nil
+}
+
+// regularise adds what regularisation adds to g_y and g_yy·v, and writes g_xy·v.
+func (p *Problem) regularise(gy, hv, cv, reg, y, v []float64) {
+	hv, reg, y, v = hv[:len(gy)], reg[:len(gy)], y[:len(gy)], v[:len(gy)]
+	for i, r := range reg {
+		gy[i] += r * y[i]
+		hv[i] += r * v[i]
+	}
+	gy[len(gy)-1] -= p.free * p.base[0]
+	reg, y, v = reg[:len(cv)], y[:len(cv)], v[:len(cv)]
+	for i, r := range reg {
+		cv[i] = 0 + p.slope(r)*y[i]*v[i]
+	}
+}
