@@ -187,6 +187,7 @@ var mistakes = []mistake{
 		want: "convexity: HessG: λ_min(g_yy):", message: "above 0"},
 	{name: "singular", p: flat(1), bare: true, want: "convexity: HessG: λ_min(g_yy):", message: "must be above 0"},
 	{name: "zero", p: flat(0), bare: true, want: "convexity: HessG: λ_min(g_yy):", message: "must be above 0"},
+	{name: "joint", p: joint{noisy(0)}, want: "product: JointG: g_xy·v[1]:", message: "the entry by itself"},
 	{name: "promise a thousandth too high", p: promise(2.002), want: "convexity: ConvexityAt: λ_min(g_yy):"},
 	{name: "promise of NaN", p: promise(math.NaN()), want: "finite: ConvexityAt: s: want a number, or −Inf"},
 	{name: "promise panics", p: promises{noisy(0), func([]float64) float64 { panic("no") }},

@@ -179,6 +179,15 @@ func (l lying) Objective(grad, x []float64) (float64, error) {
 	return v[0], err
 }
 
+// joint rounds otherwise than CrossVecG.
+type joint struct{ *quadratic.Problem }
+
+func (p joint) JointG(gy, hv, cv, x, y, v []float64, phi []bilevel.Sample) error {
+	err := errors.Join(p.GradG(gy, x, y, phi), p.HessVecG(hv, x, y, v, phi), p.CrossVecG(cv, x, y, v, phi))
+	cv[1] *= 1 + 0x1p-52
+	return err
+}
+
 type promises struct {
 	*quadratic.Problem
 	s func(x []float64) float64

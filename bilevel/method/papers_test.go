@@ -283,6 +283,33 @@ func (p *plainSABA) step(r *reader, k int, x, y, v []float64) {
 	move(k, x, y, v, part[2], lin(1, part[3], 1, part[1]), lin(1, part[0], 1, part[4]), gammaOf)
 }
 
+// Columns of the table that are 0 at first are passed over until they are not, as those of −0 never are.
+func TestSABAPassesOverZeros(t *testing.T) {
+	run := func(zero float64) bilevel.Result {
+		s, err := bilevel.New(late{newProducts(0.3), zero}, SABA{Alpha: alphaOf, Beta: betaOf}, bilevel.Options{LowerBatch: 2})
+		require.NoError(t, err)
+		r, err := s.Run(t.Context(), bilevel.Run{Steps: 60})
+		require.NoError(t, err)
+		r.Elapsed = 0
+		return r
+	}
+	assert.Equal(t, run(math.Copysign(0, -1)), run(0))
+}
+
+// late has no f_x at y = 0.
+type late struct {
+	withProducts
+	zero float64
+}
+
+func (p late) GradF(fx, fy, x, y []float64, xi []bilevel.Sample) error {
+	err := p.withProducts.GradF(fx, fy, x, y, xi)
+	if y[0] == 0 {
+		fx[0], fx[1] = p.zero, p.zero
+	}
+	return err
+}
+
 type plainSRBA struct {
 	period                       int // 0: a coin tells when the directions are full
 	radius                       float64
