@@ -1,6 +1,7 @@
 package bilevel
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -170,6 +171,10 @@ func (it *Iteration) InnerStep(beta float64, d []float64) error {
 // y, or of a movement that others may cancel.
 func (it *Iteration) Watch(norm float64) { it.longest = max(it.longest, norm) }
 
+// Shown tells the Solver that what is not finite so far in this step shows in NextX or NextY: until
+// the next call of an oracle it looks at Vectors only where these are not finite.
+func (it *Iteration) Shown() { it.oracle.shown = true }
+
 // Context returns the context of the run, for a look inside a long step: a Step that returns its
 // error is done again by another Run. Such a Step leaves what its State visits as it was, and draws
 // its samples after the last look.
@@ -241,13 +246,19 @@ func (it *Iteration) Finite(vectors ...[]float64) error {
 // checkNext looks at the method's vectors, too: a projection may turn an infinite step into a
 // finite one.
 func (it *Iteration) checkNext() error {
-	if err := it.firstNonFinite(); err != nil {
-		return err
+	if !it.oracle.shown {
+		if err := it.firstNonFinite(); err != nil {
+			return err
+		}
 	}
-	if err := it.checkDistance("‖x − x⁰‖", it.xNext, it.opt.X0); err != nil {
-		return err
+	err := it.checkDistance("‖x − x⁰‖", it.xNext, it.opt.X0)
+	if err == nil {
+		err = it.checkDistance("‖y − y⁰‖", it.yNext, it.opt.Y0)
 	}
-	return it.checkDistance("‖y − y⁰‖", it.yNext, it.opt.Y0)
+	if err != nil && it.oracle.shown {
+		err = cmp.Or(it.firstNonFinite(), err)
+	}
+	return err
 }
 
 func (it *Iteration) firstNonFinite() error {

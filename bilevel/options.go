@@ -83,7 +83,13 @@ type Power struct {
 	P  float64
 }
 
-func (p Power) At(k int) float64 { return p.C / math.Pow(float64(k)+cmp.Or(p.K0, 1), p.P) }
+func (p Power) At(k int) float64 {
+	if t := float64(k) + cmp.Or(p.K0, 1); p.P != 0.5 {
+		return p.C / math.Pow(t, p.P)
+	} else {
+		return p.C / math.Sqrt(t) // the bits of Pow
+	}
+}
 
 func (p Power) String() string { return fmt.Sprintf("%g/(k+%g)^%g", p.C, cmp.Or(p.K0, 1), p.P) }
 

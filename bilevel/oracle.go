@@ -30,6 +30,7 @@ type Oracle struct {
 	upper, lower uint64    // stream sizes
 	step         int
 	inside       string // the running oracle
+	shown        bool   // Iteration.Shown was called since
 	counts       Counts
 }
 
@@ -139,7 +140,7 @@ func (o *Oracle) ConvexityAt(x []float64) float64 {
 }
 
 func (o *Oracle) begin(name string, count *uint64, batch int, stream uint64) {
-	o.inside = name
+	o.inside, o.shown = name, false
 	*count += batchSize(batch, stream)
 }
 

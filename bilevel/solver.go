@@ -48,7 +48,7 @@ func (s *Solver) Step() (err error) {
 		return s.err
 	}
 	it, before, returned := s.it, s.it.activity, false
-	it.oracle.step, it.oracle.inside = it.k, ""
+	it.oracle.step, it.oracle.inside, it.oracle.shown = it.k, "", false
 	it.alpha, it.beta, it.longest, it.arrived = 0, 0, 0, false
 	copy(it.xNext, it.x)
 	copy(it.yNext, it.y)

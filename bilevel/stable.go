@@ -161,6 +161,7 @@ func (m *stable) Step(it *Iteration) error {
 	if err := it.Finite(m.h, m.gy); err != nil { // before the default steps
 		return err
 	}
+	it.Shown() // f_x and f_y in h, the drift in y^{k+1}
 
 	// (STABLE), first line: x^{k+1} = P_X(x^k − α h).
 	alpha, beta := m.moveX(it), m.beta(it)

@@ -47,7 +47,7 @@ var flaws = []flaw{
 		it.MoveX(alpha, m.named("h"))
 		return it.UseSteps(alpha*float64(it.K()%2), 0.1, 0)
 	}},
-	{"goes behind", "counts oracle", "call Iteration.Oracle",
+	{"goes behind", "counts oracle not finite", "call Iteration.Oracle",
 		func(m *visitor, it iteration) error { return it.Problem().GradG(m.gy, it.X(), it.Y(), it.DrawPhi(0)) }},
 	{"draws for itself", "counts", "different samples φ", func(m *visitor, it iteration) error {
 		return it.Oracle().GradG(m.gy, it.X(), it.Y(), []bilevel.Sample{bilevel.Sample(it.K() % 12), 11, 10, 9})

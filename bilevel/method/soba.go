@@ -96,6 +96,9 @@ func (m *soba) moveAlong(s *step, d []float64) {
 	s.MoveY(beta, m.gy)
 	s.MoveX(alpha, d)
 	s.moveV(m.v, gamma, m.hv, 1, m.fy)
+	if mat.NotFinite(d) < 0 && mat.NotFinite(m.v) < 0 {
+		s.Shown() // f_x and g_xy v in d, f_y and g_yy v in v, g_y in y^{k+1}
+	}
 }
 
 func (m *soba) State(t *bilevel.State) { t.Floats(m.v) }
