@@ -17,6 +17,7 @@ func (p *Problem) JointG(gy, hv, cv, x, y, v []float64, phi []bilevel.Sample) er
 	if err != nil {
 		return err
 	}
+	reg := p.diagonal(x)
 	clear(gy)
 	clear(hv)
 	loss, train := p.opt.Loss, p.train
@@ -28,8 +29,9 @@ func (p *Problem) JointG(gy, hv, cv, x, y, v []float64, phi []bilevel.Sample) er
 	for _, i := range phi {
 		col, val := train.Row(int(i))
 		t, u := dot(col, val, y), dot(col, val, v)
-		axpy(gy, loss.first(t, train.Label[i]), col, val)
-		axpy(hv, loss.second(t)*u, col, val)
+		first, second := loss.first(t, train.Label[i]), loss.second(t)
+		axpy(gy, first, col, val)
+		axpy(hv, second*u, col, val)
 	}
 	if n > 1 {
 		for j := range gy {
@@ -37,7 +39,7 @@ func (p *Problem) JointG(gy, hv, cv, x, y, v []float64, phi []bilevel.Sample) er
 			hv[j] /= n
 		}
 	}
-	p.regularise(gy, hv, cv, p.diagonal(x), y, v)
+	p.regularise(gy, hv, cv, reg, y, v)
 	return nil
 }
 
