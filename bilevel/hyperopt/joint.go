@@ -43,16 +43,17 @@ func (p *Problem) JointG(gy, hv, cv, x, y, v []float64, phi []bilevel.Sample) er
 	return nil
 }
 
-// regularise adds what regularisation adds to g_y and g_yy·v, and writes g_xy·v.
+// regularise adds what regularisation adds to g_y and g_yy·v, and writes g_xy·v. No build fuses its
+// operations, nor those of the single oracles.
 func (p *Problem) regularise(gy, hv, cv, reg, y, v []float64) {
 	hv, reg, y, v = hv[:len(gy)], reg[:len(gy)], y[:len(gy)], v[:len(gy)]
 	for i, r := range reg {
-		gy[i] += r * y[i]
-		hv[i] += r * v[i]
+		gy[i] += float64(r * y[i])
+		hv[i] += float64(r * v[i])
 	}
-	gy[len(gy)-1] -= p.free * p.base[0]
+	gy[len(gy)-1] -= float64(p.free * p.base[0])
 	reg, y, v = reg[:len(cv)], y[:len(cv)], v[:len(cv)]
 	for i, r := range reg {
-		cv[i] = 0 + p.slope(r)*y[i]*v[i]
+		cv[i] = 0 + float64(p.slope(r)*y[i]*v[i])
 	}
 }

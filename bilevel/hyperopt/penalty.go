@@ -77,7 +77,7 @@ func (p *Problem) addRidge(dst, x, v []float64) {
 	for at := 0; at < len(v); at += p.train.Dim {
 		dst, v := dst[at:][:len(reg)], v[at:][:len(reg)]
 		for i, r := range reg {
-			dst[i] += r * v[i]
+			dst[i] += float64(r * v[i])
 		}
 	}
 }

@@ -252,7 +252,7 @@ func (p *Problem) GradG(gy, x, y []float64, phi []bilevel.Sample) error {
 	}
 	p.addRidge(gy, x, y)
 	for k, b := range p.base {
-		gy[(k+1)*p.train.Dim-1] -= p.free * b
+		gy[(k+1)*p.train.Dim-1] -= float64(p.free * b)
 	}
 	return nil
 }
@@ -316,7 +316,7 @@ func (p *Problem) CrossVecG(dst, x, y, v []float64, phi []bilevel.Sample) error 
 	for at := 0; at < len(y); at += p.train.Dim {
 		y, v := y[at:][:len(dst)], v[at:][:len(dst)]
 		for i, r := range reg {
-			dst[i] += p.slope(r) * y[i] * v[i]
+			dst[i] += float64(p.slope(r) * y[i] * v[i])
 		}
 	}
 	_, err := p.count(p.train, phi)

@@ -136,9 +136,8 @@ func (t *saga) estimate(s *step, dst []float64, batch []bilevel.Sample) {
 		}
 		t.drawn[i] = s.K()
 	}
-	dst, change, mean := dst[t.zeros:], t.change[t.zeros:], t.mean[t.zeros:]
-	mat.Axpy(dst, share, change)
-	mat.Axpy(mean, 1/float64(t.terms), change)
+	mat.Axpy(dst, share, t.change)
+	mat.Axpy(t.mean, 1/float64(t.terms), t.change)
 }
 
 // touch reads a number of each cache line: the rows of a batch are fetched side by side.
