@@ -48,7 +48,7 @@ func (s *stream) draw(p *Passes, n, usual int) []Sample {
 		case p != nil:
 			s.buf[i] = p.next(rng)
 		case s.size == 0:
-			s.buf[i] = Sample(rng.Uint64())
+			s.buf[i] = Sample(s.pcg.Uint64())
 		default:
 			s.buf[i] = Sample(rng.Uint64N(s.size))
 		}
