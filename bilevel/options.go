@@ -84,11 +84,11 @@ type Power struct {
 }
 
 func (p Power) At(k int) float64 {
-	if t := float64(k) + cmp.Or(p.K0, 1); p.P != 0.5 {
-		return p.C / math.Pow(t, p.P)
-	} else {
+	t := float64(k) + cmp.Or(p.K0, 1)
+	if p.P == 0.5 {
 		return p.C / math.Sqrt(t) // the bits of Pow
 	}
+	return p.C / math.Pow(t, p.P)
 }
 
 func (p Power) String() string { return fmt.Sprintf("%g/(k+%g)^%g", p.C, cmp.Or(p.K0, 1), p.P) }

@@ -147,17 +147,18 @@ func TestJoint(t *testing.T) {
 		anywhere(p, rng, x, y)
 		v, got, want := make([]float64, dy), make([]float64, 2*dy+dx), make([]float64, 2*dy+dx)
 		anywhere(p, rng, nil, v)
+		joint := func(b []bilevel.Sample) error { return p.JointG(got[:dy], got[dy:2*dy], got[2*dy:], x, y, v, b) }
 		for _, b := range append(batches, []bilevel.Sample{4, 2}) {
-			require.NoError(t, p.JointG(got[:dy], got[dy:2*dy], got[2*dy:], x, y, v, b))
+			require.NoError(t, joint(b))
 			require.NoError(t, p.GradG(want[:dy], x, y, b))
 			require.NoError(t, p.HessVecG(want[dy:2*dy], x, y, v, b))
 			require.NoError(t, p.CrossVecG(want[2*dy:], x, y, v, b))
 			assert.Equal(t, want, got, "%v", b)
 		}
-		require.ErrorContains(t, p.JointG(got[:dy], got[dy:2*dy], got[2*dy:], x, y, v, []bilevel.Sample{23}), "sample 23")
-		step := bilevel.Constant(0.01)
+		require.ErrorContains(t, joint([]bilevel.Sample{23}), "sample 23")
+		m := method.SABA{Alpha: bilevel.Constant(0.01), Beta: bilevel.Constant(0.01)}
 		run := func(p bilevel.Problem) (r bilevel.Result) {
-			s, err := bilevel.New(p, method.SABA{Alpha: step, Beta: step}, bilevel.Options{X0: x, UpperBatch: 2, LowerBatch: 3})
+			s, err := bilevel.New(p, m, bilevel.Options{X0: x, UpperBatch: 2, LowerBatch: 3})
 			require.NoError(t, err)
 			r, err = s.Run(t.Context(), bilevel.Run{Steps: 20})
 			require.NoError(t, err)

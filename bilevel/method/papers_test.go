@@ -286,7 +286,8 @@ func (p *plainSABA) step(r *reader, k int, x, y, v []float64) {
 // Columns of the table that are 0 at first are passed over until they are not, as those of −0 never are.
 func TestSABAPassesOverZeros(t *testing.T) {
 	run := func(zero float64) bilevel.Result {
-		s, err := bilevel.New(late{newProducts(0.3), zero}, SABA{Alpha: alphaOf, Beta: betaOf}, bilevel.Options{LowerBatch: 2})
+		m, opt := SABA{Alpha: alphaOf, Beta: betaOf}, bilevel.Options{LowerBatch: 2}
+		s, err := bilevel.New(late{newProducts(0.3), zero}, m, opt)
 		require.NoError(t, err)
 		r, err := s.Run(t.Context(), bilevel.Run{Steps: 60})
 		require.NoError(t, err)
