@@ -59,7 +59,7 @@ type Series struct {
 }
 
 // Line is y = C·x^P, straight from From to To, both 0 for all the width: of slope P on logarithmic
-// axes, or horizontal, P = 0, and then within the y axis.
+// axes, or horizontal, P = 0, then within the y axis, and named in the legend, where no curve crosses it.
 type Line struct {
 	Label    string
 	C, P     float64
@@ -75,6 +75,8 @@ type look struct{ colour, stroke string }
 
 // faint is the look of series behind the others, without band and dots.
 var faint = look{"#BDBDBD", ` stroke="#BDBDBD" stroke-width=".6"`}
+
+var ruled = look{"#707070", ` stroke="#707070" stroke-width=".7"`} // of a Line
 
 // The numbers of colours and dashes are coprime, so 35 looks differ.
 var (
@@ -104,6 +106,13 @@ func (f *Figure) looks() (all [][]look, legend []entry) {
 			looks[j] = enter(&legend, s)
 		}
 		all = append(all, looks)
+	}
+	for _, p := range f.Panels {
+		for _, l := range p.Lines {
+			if e := (entry{name: l.Label, look: ruled}); l.P == 0 && !slices.Contains(legend, e) {
+				legend = append(legend, e)
+			}
+		}
 	}
 	return all, legend
 }

@@ -113,7 +113,8 @@ func TestLonePointIsADot(t *testing.T) {
 	}
 }
 
-// Lines of the gallery: y = C·x^P from From to To, with a label beside it, if it is in the plot area.
+// Lines of the gallery: y = C·x^P from From to To, with a label beside it, if it is in the plot area; a
+// horizontal one's is in the legend, once.
 func TestLine(t *testing.T) {
 	f := gallery()["slopes"]
 	pg, err := f.layout()
@@ -121,13 +122,13 @@ func TestLine(t *testing.T) {
 	fr, svg := &pg.frames[0], render(t, f)
 	assert.Greater(t, fr.sy.hi, 3.0, "the horizontal line at 1000 is in the range")
 	assert.NotContains(t, svg, ">nowhere<", "a negative line has no place on a logarithmic axis")
-	drawn := regexp.MustCompile(`<path (d=.*) fill="none" stroke="#707070".*\n<text (x=\S+ y=\S+).* text-anchor="end"`+
-		`[^>]*><tspan[^>]*>([^<]*)<`).FindAllStringSubmatch(svg, -1)
+	drawn := regexp.MustCompile(`<path (d=\S+ \S+ \S+) fill="none" stroke="#707070".*\n(?:<text (x=\S+ y=\S+).* text-anchor="end"`+
+		`[^>]*><tspan[^>]*>([^<]*)<)?`).FindAllStringSubmatch(svg, -1)
 	require.Len(t, drawn, 3)
 	for i, m := range drawn {
 		l := fr.Lines[i]
 		var a, b, at point
-		_, err = fmt.Sscanf(m[1]+m[2], `d="M%g %gL%g %g"x="%g" y="%g"`, &a.x, &a.y, &b.x, &b.y, &at.x, &at.y)
+		_, err = fmt.Sscanf(m[1], `d="M%g %gL%g %g"`, &a.x, &a.y, &b.x, &b.y)
 		require.NoError(t, err)
 		x := []float64{fr.sx.value(a.x / fr.w), fr.sx.value(b.x / fr.w)}
 		for k, p := range []point{a, b} {
@@ -138,11 +139,21 @@ func TestLine(t *testing.T) {
 		} else {
 			assert.InDeltaSlice(t, []float64{0, fr.w}, []float64{a.x, b.x}, 0.01)
 		}
+		if l.P == 0 {
+			assert.Empty(t, m[2])
+			continue
+		}
+		_, err = fmt.Sscanf(m[2], `x="%g" y="%g"`, &at.x, &at.y)
+		require.NoError(t, err)
 		assert.Contains(t, l.Label, m[3])
 		off := math.Abs((b.x-a.x)*(at.y-a.y)-(b.y-a.y)*(at.x-a.x)) / math.Hypot(b.x-a.x, b.y-a.y)
 		assert.InDelta(t, 4.75, off, 2.3, "beside the line, not on it")
 		assert.True(t, at.x > (a.x+b.x)/2 && at.x <= b.x && at.y > 0 && at.y < fr.h, l.Label)
 	}
+	f.Panels = append(f.Panels, f.Panels[0])
+	_, legend := f.looks()
+	assert.Equal(t, entry{name: "limit", look: ruled}, legend[len(legend)-1])
+	assert.Equal(t, 1, strings.Count(render(t, f), ">limit<"))
 }
 
 // A curve that leaves an axis with a beginning, or starts below it, has one arrow there.

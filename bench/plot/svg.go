@@ -137,7 +137,7 @@ func (f *frame) writeCurve(s *svg, series *Series, l look) {
 	}
 }
 
-// writeLine puts a line's label above its right end, or below where there is no room.
+// writeLine puts a sloping line's label above its right end, or below where there is no room.
 func (f *frame) writeLine(s *svg, l Line) {
 	from, to := l.From, l.To
 	if from == to {
@@ -147,15 +147,14 @@ func (f *frame) writeLine(s *svg, l Line) {
 	if !a.ok() || !b.ok() {
 		return
 	}
-	s.printf(`<path d="%s" fill="none" stroke="#707070" stroke-width=".7"/>`+"\n", trace([]point{a, b}))
+	s.printf(`<path d="%s" fill="none"%s/>`+"\n", trace([]point{a, b}), ruled.stroke)
+	if l.P == 0 {
+		return
+	}
 	if b.y < 0 && a.y > 0 { // it leaves at the top
 		b = point{a.x + (b.x-a.x)*a.y/(a.y-b.y), 0}
 	}
-	along := 1.0
-	if l.P != 0 {
-		along = 0.9
-	}
-	at := point{a.x + along*(b.x-a.x), a.y + along*(b.y-a.y)}
+	at := point{a.x + 0.9*(b.x-a.x), a.y + 0.9*(b.y-a.y)}
 	sin, cos := math.Sincos(math.Atan2(b.y-a.y, b.x-a.x))
 	up := 2.5
 	if at.y < smallSize+up {
