@@ -20,9 +20,10 @@ func (t *tournament) comparison(w io.Writer) error {
 	if best == nil {
 		best = t.rivals(rows)
 	}
-	fmt.Fprint(w, `Columns: problem; half of the problems; at each number of samples the error of the method's last iterate and
-of its running mean over that of the best rival, below 1 where the method is ahead, and that rival with its
-output; then, at the most samples, the method's evaluations and µs a sample, and both errors over the limit.
+	fmt.Fprint(w, `Columns: problem; c: rules may be chosen on it, k: kept to confirm; at each number of samples the error of
+the method's last iterate and of its running mean over that of the best rival, below 1 where the method is
+ahead, and that rival; then, at the most samples, the method's evaluations and µs a sample, and both errors
+over the limit that the samples set.
 
 `)
 	verdicts := ""
@@ -52,7 +53,7 @@ func (t *tournament) head(before ...string) []string {
 }
 
 func (t *tournament) comparisonTable(e *entrant, rows []row, best rivals) [][]string {
-	lines := [][]string{append(t.head(e.Name+": last, mean, rival", "half"), "evals, µs a sample", "over the limit")}
+	lines := [][]string{append(t.head(e.Name+": last, mean, rival", ""), "evaluations, µs", "limit")}
 	for _, p := range t.problems {
 		texts, over, cost := make([]string, len(t.budgets)), "", ""
 		for _, r := range rows {
@@ -62,18 +63,27 @@ func (t *tournament) comparisonTable(e *entrant, rows []row, best rivals) [][]st
 			rival, stands := best.best(p, r.budget)
 			text := r.failed()
 			if text == "" {
-				text, cost = fmt.Sprintf("%.2g", r.Mean/rival.error), r.perSample()
+				text, cost = short(r.Mean/rival.error), short(r.evals)+" "+short(r.micros)
 				if p.limit != nil && r.budget == len(t.budgets)-1 {
-					over += fmt.Sprintf("%.3g ", t.overLimit(r))
+					over += short(t.overLimit(r)) + " "
 				}
 			}
-			if texts[r.budget] += text + ", "; r.output == len(t.outputs())-1 && stands {
+			if texts[r.budget] += text + " "; r.output == len(t.outputs())-1 && stands {
 				texts[r.budget] += rival.String()
 			}
 		}
-		lines = append(lines, append(append([]string{p.name, string(p.half)}, texts...), cost, over))
+		half := map[half]string{chosen: "c", confirmed: "k"}[p.half]
+		lines = append(lines, append(append([]string{p.name, half}, texts...), cost, over))
 	}
 	return lines
+}
+
+// short has two digits, and one of a number that would be long.
+func short(v float64) string {
+	if !(v < 1e4 && v >= 1e-3) {
+		return fmt.Sprintf("%.0e", v)
+	}
+	return strconv.FormatFloat(v, 'f', max(0, 1-int(math.Floor(math.Log10(v)))), 64)
 }
 
 var groups = []string{string(chosen), string(confirmed), "finite sums", "streams", "all"}
@@ -82,38 +92,36 @@ func (p *problem) in(group string) bool {
 	return group == "all" || group == string(p.half) || group == "finite sums" && p.sum || group == "streams" && !p.sum
 }
 
-// comparisonSummary prints a method's table and summaries; the verdict is on all problems.
+// comparisonSummary prints a method's table, and one for each budget; the verdict is on all problems.
 func (t *tournament) comparisonSummary(w io.Writer, e *entrant, rows []row, best rivals) (verdict string) {
-	lines := [][]string{t.head("ahead, geometric mean, worst", "")}
+	kit.Table(w, t.comparisonTable(e, rows, best))
 	better, last, diverged := better(rows, best.over), summary{}, 0
-	for _, g := range groups {
-		for o, output := range append(t.outputs(), "better") {
-			list, line := rows, []string{g, output}
-			if output == "better" {
-				list = better
+	fmt.Fprintln(w, "On how many problems it is ahead, geometric mean and worst of these ratios:")
+	for b, budget := range t.budgets {
+		lines := [][]string{{fmt.Sprint(budget), "last iterate", "the better output", "worst of the better"}}
+		for _, g := range groups {
+			line := []string{g}
+			for o, list := range [][]row{rows, better} {
+				last = t.summaries(list, best.over, func(r row) bool {
+					return r.entrant == e && (r.output == 0 || o == 1) && r.problem.in(g)
+				})[b]
+				line = append(line, last.text("%[1]d of %[3]d, %[2]s"))
 			}
-			for _, s := range t.summaries(list, best.over, func(r row) bool {
-				return r.entrant == e && (r.output == o || output == "better") && r.problem.in(g)
-			}) {
-				line = append(line, s.text("%[1]d of %[3]d, %[2]s (%[4]s)"))
-				last = s
-			}
-			lines = append(lines, line)
+			lines = append(lines, append(line, last.name))
 		}
+		kit.Table(w, lines)
 	}
 	for _, r := range rows {
 		if r.entrant == e {
 			diverged = max(diverged, r.diverged)
 		}
 	}
-	lines = append(lines, []string{"diverged, at most on one problem", fmt.Sprintf("%d of %d trials", diverged, t.trials)})
+	fmt.Fprintf(w, "diverged, at most on one problem: %d of %d trials\n\n", diverged, t.trials)
 	if last.n > 0 {
 		verdict = fmt.Sprintf("At %d samples the better output of %s is ahead of the best rival on %d of %d problems, with %.3g "+
 			"times its error in the geometric mean and %.3g at worst (%s).\n",
 			kit.Last(t.budgets), e.Name, last.ahead, last.n, last.mean(), last.worst, last.name)
 	}
-	kit.Table(w, t.comparisonTable(e, rows, best))
-	kit.Table(w, lines)
 	return verdict
 }
 

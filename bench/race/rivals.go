@@ -82,9 +82,9 @@ func (v rivals) offer(r row, new rival) {
 
 func (r rival) String() string {
 	if _, n, ok := strings.Cut(r.tuned, failedIn); ok {
-		return r.method + " " + r.output + " (failed in " + n + ")"
+		return r.method + " (failed in " + n + ")"
 	}
-	return r.method + " " + r.output
+	return r.method
 }
 
 var rivalColumns = []string{"problem", "samples", "output", "method", "tuned", "error", "interval", "trials", "F*"}

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -18,6 +19,7 @@ import (
 	"stable/bench/kit"
 	"stable/bilevel"
 	"stable/bilevel/method"
+	"stable/bilevel/observe"
 	"stable/bilevel/quadratic"
 )
 
@@ -186,7 +188,7 @@ func TestNoCellIsEmpty(t *testing.T) {
 	r, ok := best.best(b.problem, 0)
 	require.True(t, ok, "the cell is empty")
 	assert.InDelta(t, 4, r.error, 0)
-	assert.Equal(t, "b mean (failed in 1 of 4 trials)", r.String())
+	assert.Equal(t, "b (failed in 1 of 4 trials)", r.String())
 	assert.InDelta(t, 0.25, best.over(ours), 0)
 	require.NoError(t, u.writeRivals(io.Discard, best))
 	read := kit.Must(u.readRivals(filepath.Join(u.Out, "-rivals.csv")))
@@ -196,14 +198,38 @@ func TestNoCellIsEmpty(t *testing.T) {
 	assert.Equal(t, "At 10 samples the better output of a is ahead of the best rival on 1 of 1 problems, "+
 		"with 0.25 times its error in the geometric mean and 0.25 at worst (p).\n",
 		u.comparisonSummary(text, a.entrant, []row{failed(a, 0, 0, 3), ours}, best))
-	assert.Contains(t, text.String(), "0.75, 0.25, b mean (failed in 1 of 4 trials)")
-	assert.Regexp(t, `finite sums +better +–\nstreams +last +1 of 1, 0.75, .*\nstreams +mean +1 of 1, 0.25`, text.String())
+	assert.Contains(t, text.String(), "0.75 0.25 b (failed in 1 of 4 trials)")
+	assert.Regexp(t, `finite sums +– +–\nstreams +1 of 1, 0.75, 0.75 +1 of 1, 0.25, 0.25 +p\n`, text.String())
 
 	best = u.rivals([]row{failed(b, 0, 2, 5), failed(b, 1, 0, 400)})
 	r, ok = best.best(b.problem, 0)
 	assert.True(t, ok)
 	assert.InDelta(t, 400, r.error, 0)
-	assert.Equal(t, "b mean", r.String())
+	assert.Equal(t, "b", r.String())
+}
+
+// A console of 120 columns shows all of untuned's three budgets.
+func TestComparisonFits(t *testing.T) {
+	u := duel(1, "SOBA", "SAA-Newton")
+	u.entrants[1].Needs.Alpha, u.budgets, u.trials = false, []uint64{1000, 5000, 20000}, 4
+	p := u.problems[0]
+	p.name, p.half, p.limit = "breast_cancer stream raw 0.001…1", confirmed, &observe.Limit{Xi: 1e-12, Phi: 1e-12}
+	var rows []row
+	for _, s := range u.selections {
+		for i := range 6 {
+			mean := math.Pow(1.234e5, float64(i)-2.5)
+			if s.entrant.rival() {
+				mean = 1
+			}
+			rows = append(rows, row{s, i / 2, i % 2, result{Estimate: kit.Estimate{Mean: mean}, evals: 123.4, micros: 1234}})
+		}
+	}
+	text := new(strings.Builder)
+	u.comparisonSummary(text, u.entrants[1], rows, u.rivals(rows))
+	assert.Contains(t, text.String(), "k  2e-13 2e-08 SOBA  0.0028 351 SOBA")
+	for _, line := range strings.Split(text.String(), "\n") {
+		assert.LessOrEqual(t, utf8.RuneCountInString(line), 120, line)
+	}
 }
 
 // From the second budget on, a rival that is far behind the best one has no trial, and says so.
