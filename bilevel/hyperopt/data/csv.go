@@ -184,6 +184,9 @@ func decimalPoints(fields []string) {
 
 func (d *Data) record(fields []string, l *layout, lab *labels, opt *ReadOptions, t *table, line int) error {
 	n := len(l.names)
+	if n > 1 && len(fields) == 1 && strings.TrimSpace(fields[0]) == "" {
+		return nil
+	}
 	if len(fields) != n && !(len(fields) == n+1 && strings.TrimSpace(fields[n]) == "") {
 		return fmt.Errorf("wrong number of fields: %d, and the header has %d: %s", len(fields), n, listed(l.names))
 	}

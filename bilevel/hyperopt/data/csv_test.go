@@ -80,6 +80,7 @@ func TestReadCSV(t *testing.T) {
 		"plain":           "mean radius,diagnosis,\"area, worst\"\n1.5,malignant,-2\n0,benign,4\n",
 		"dressed":         "\xef\xbb\xbf mean radius , diagnosis,\"area, worst\"\r\n\r\n 1.5,\"malignant\",\t-2 \r\n0.0,benign ,4",
 		"trailing":        "mean radius,diagnosis,\"area, worst\",\n1.5,malignant,-2,\n0,benign,4\n",
+		"blank lines":     "mean radius,diagnosis,\"area, worst\"\n1.5,malignant,-2\n \t\n0,benign,4\n\n  \n",
 		"trailing in one": "mean radius,diagnosis,\"area, worst\"\n1.5,malignant,-2\n0,benign,4, \n",
 		"blanks":          "\"mean radius\"  diagnosis \"area, worst\"\r\n 1.5\tmalignant  \t -2 \r\n\r\n0 benign 4",
 	} {

@@ -229,7 +229,7 @@ func labelOf[T text](l *labels, s T) (label float64, err error) {
 	case err == nil && l.regression:
 		return v, nil
 	case err != nil && (err != ErrNumber || l.regression):
-		return 0, fmt.Errorf("%s: %w", quote(s), err)
+		return 0, fmt.Errorf("%s: %w", quote(s), undressed(s, err))
 	}
 	number := err == nil
 	for k, c := range l.classes {

@@ -81,6 +81,10 @@ func TestReadCSVRefuses(t *testing.T) {
 		{"a,b\n1,1\n-Inf,1\n", none, 3, "infinite", "cell"},
 		{"a,b\n1e400,1\n", none, 2, "too large", "cell"},
 		{"a,b\nx,1\n", none, 2, "not a number", "cell number"},
+		{"a,b\n\"1,234.50\",1\n", none, 2, "separators of thousands", "cell"},
+		{"a;b\n1.234,50;1\n", none, 2, "separators of thousands", "cell"},
+		{"a,b\n$5,1\n", none, 2, "or a unit", "cell"},
+		{"a,b\n1,\"1,234\"\n", ReadOptions{Regression: true}, 2, "separators of thousands", "label"},
 		{"a,b\n1\"2,1\n", none, 2, "quote", ""},
 		{"a,b\n\"1,1\n", none, 2, "quote", ""},
 

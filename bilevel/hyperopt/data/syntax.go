@@ -60,8 +60,24 @@ func (m marked) Unwrap() []error { return []error{m.error, m.is} }
 
 type readError struct{ error }
 
+var errDressed = errors.New("separators of thousands or a unit: want digits alone, with a point before decimals")
+
+// undressed returns errDressed in place of ErrNumber where the rest of s is a number.
+func undressed[T text](s T, err error) error {
+	bare := strings.Map(func(r rune) rune {
+		if strings.ContainsRune(",.'’_ \u00a0\u202f$€£¥%", r) {
+			return -1
+		}
+		return r
+	}, string(s))
+	if _, e := parseFloat(bare); err == ErrNumber && e == nil {
+		return errDressed
+	}
+	return err
+}
+
 func cellError(column, cell string, err error) error {
-	return marked{fmt.Errorf("column %s, %s: %w", quote(column), quote(cell), err), ErrCell}
+	return marked{fmt.Errorf("column %s, %s: %w", quote(column), quote(cell), undressed(cell, err)), ErrCell}
 }
 
 func syntaxError(name string, line int, err error) error {
