@@ -10,6 +10,8 @@ rows tell the best rival, Bayes' rule shows, which knows how the sets with norma
 
 import argparse
 import collections
+import hashlib
+import inspect
 import itertools
 import json
 import os
@@ -23,6 +25,7 @@ for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
     os.environ[variable] = "1"
 
 import numpy as np
+import sklearn
 from sklearn.linear_model import ARDRegression, ElasticNetCV, LassoCV, LogisticRegressionCV, RidgeCV
 from sklearn.preprocessing import StandardScaler
 
@@ -122,6 +125,13 @@ def fit(a, b, test, classes):
     return scores, took
 
 
+def version():
+    """Names what rivals' predictions come from: the sets, the rivals and scikit-learn."""
+    parts = [str(TEST), str(KINDS), sklearn.__version__, np.__version__]
+    parts += [inspect.getsource(f) for f in (coefficients, features, make, rivals, fit)]
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:12]
+
+
 def tune(a, b, test, b_test, classes, folder):
     """Returns scores of the test rows, and CPU seconds."""
     for name, x, y in (("train", a, b), ("test", test, b_test)):
@@ -148,7 +158,7 @@ def measure(folder, kinds, seeds):
     for kind, seed in itertools.product(kinds, seeds):
         a, b, test, b_test = make(kind, seed)
         classes = KINDS[kind][5] == 0
-        kept = folder / f"{kind}-{seed}.json"
+        kept = folder / f"{kind}-{seed}-{version()}.json"
         if not kept.exists():
             kept.write_text(json.dumps(fit(a, b, test, classes)))
         scores, cpu_l2 = json.loads(kept.read_text())
