@@ -57,7 +57,7 @@ func TestTuneChooses(t *testing.T) {
 
 	m, _, stdout = tuneWith(t, worth(t, 300, 0, 5), worth(t, 400, 0, 6))
 	assert.Greater(t, m.Results[0].Share, 0.5, stdout)
-	assert.Contains(t, stdout, "dropped  20 of 20 features: v0, v1")
+	assert.Contains(t, stdout, "dropped  20 of 20 features: \"v0\", \"v1\"")
 	assert.Zero(t, m.Features[3].Coefficient)
 }
 

@@ -16,21 +16,19 @@ import (
 )
 
 const (
-	cleaningRidge  = 1e-4 // of the models of weighted rows
-	cleaningPasses = 3    // the first has the weights 1
-	cleaningLooks  = 20   // evaluations of the upper level: more fit the chance in the held-out rows
-	cleaningSteps  = 40   // of settle
-	shownRows      = 10
-	fewRows        = 200
+	cleaningRidge = 1e-4 // of the model that is handed out: log p of true labels is lost sooner than p of noisy ones
+	cleaningSteps = 40   // of settle
+	shownRows     = 10
+	fewRows       = 200
 )
 
-// cleaner is data hyper-cleaning on folds (Franceschi et al., ICML 2017): each row has a weight in
-// [0, 1] in all the models that it trains, and the weights minimise the mean loss of the held-out
-// rows. A share of their labels is taken as wrong: without that, weights tell nothing of flips.
+var judgesRidges = []float64{cleaningRidge, 3e-4, 1e-3, 3e-3}
+
+// cleaner finds labels that look wrong, by models of folds that take a share of all labels as wrong.
 type cleaner struct {
 	rows    *data.Data // with classes 0, 1, …
 	classes int
-	folds   []cleanFold
+	in, out [][]int // rows of each fold
 
 	share  float64   // of wrong labels
 	weight []float64 // of each row, a mean over the folds
@@ -38,109 +36,71 @@ type cleaner struct {
 	vote   []int     // the likeliest class by these
 	sure   []float64 // its probability
 	self   []float64 // own of models where all rows weigh 1: cross-validated self-confidence
-	y      []float64 // the model of all weighted rows
-}
-
-type cleanFold struct {
-	p          *hyperopt.Problem
-	f          *implicit.Function
-	in, out    []int
-	x, grad, y []float64
-	value      float64
+	y      []float64 // the model of all rows
 }
 
 func (t *search) newCleaner() *cleaner {
 	d, n := *t.design, t.design.Rows()
-	c := &cleaner{rows: &d, classes: len(t.classes), folds: make([]cleanFold, t.Folds),
-		weight: slices.Repeat([]float64{1}, n), own: make([]float64, n), vote: make([]int, n), sure: make([]float64, n)}
+	c := &cleaner{rows: &d, classes: len(t.classes), weight: make([]float64, n), own: make([]float64, n),
+		vote: make([]int, n), sure: make([]float64, n)}
 	if d.Classes = nil; c.classes == 2 {
 		d.Label = make([]float64, n)
 		for i, b := range t.design.Label {
 			d.Label[i] = (b + 1) / 2
 		}
 	}
-	in, out := t.folds()
-	for k := range c.folds {
-		c.folds[k].in, c.folds[k].out = in[k], out[k]
-	}
+	c.in, c.out = t.folds()
 	return c
 }
 
-func (c *cleaner) problem(train, held *data.Data) (*hyperopt.Problem, error) {
-	return hyperopt.New(train, held, hyperopt.Options{Loss: hyperopt.Softmax, Penalty: hyperopt.PerRow,
-		Lo: 0, Hi: 1, Ridge: cleaningRidge, Flips: c.share})
-}
-
-// try finds the weights for the share of wrong labels, in the first pass 1, and the votes. The label of
-// a row has no part in the weights that its judge is trained with.
-func (c *cleaner) try(ctx context.Context) (err error) {
-	for k := range c.folds {
-		f := &c.folds[k]
-		if f.p, err = c.problem(c.rows.Subset(f.in), c.rows.Subset(f.out)); err != nil {
+// try trains the models of the folds and lets them vote on the rows that they did not see.
+func (c *cleaner) try(ctx context.Context, ridge float64) error {
+	weights := make([][]float64, len(c.in))
+	err := parallel(len(c.in), func(k int) error {
+		y, weight, err := c.settle(ctx, c.rows.Subset(c.in[k]), ridge)
+		if err != nil {
 			return err
 		}
-		f.f, f.grad = implicit.New(f.p), make([]float64, len(f.in))
-		f.x, f.y = vectors(f.p)
-	}
-	lo, one := make([]float64, len(c.own)), slices.Repeat([]float64{1}, len(c.own))
-	p, weight := make([]float64, c.classes), make([]float64, len(c.own))
-	for k := range c.folds {
-		x := one
-		if c.self != nil {
-			least, err := implicit.Minimise(func(grad, x []float64) (float64, error) {
-				if err := context.Cause(ctx); err != nil {
-					return 0, err
-				}
-				return c.objective(grad, x, k)
-			}, one, implicit.Options{Lo: lo, Hi: one, Evaluations: cleaningLooks})
-			if least == nil { // at the cap there is one
-				return err
-			}
-			x = least.X
-		}
-		f := &c.folds[k]
-		if err := f.judge(x); err != nil {
-			return err
-		}
-		for i, w := range x {
-			weight[i] += w / float64(len(c.folds))
-		}
-		for a, i := range f.out {
-			hyperopt.Probabilities(p, f.p.Validation(), f.y, a)
+		p := make([]float64, c.classes)
+		for _, i := range c.out[k] {
+			hyperopt.Probabilities(p, c.rows, y, i)
 			c.own[i], c.sure[i] = p[int(c.rows.Label[i])], slices.Max(p)
 			c.vote[i] = slices.Index(p, c.sure[i])
 		}
+		weights[k] = weight
+		return nil
+	})
+	if err != nil {
+		return err
 	}
-	if c.weight = weight; c.self == nil {
-		c.self = slices.Clone(c.own)
+	clear(c.weight)
+	for k, weight := range weights {
+		for a, i := range c.in[k] {
+			c.weight[i] += weight[a] / float64(len(c.in)-1)
+		}
 	}
 	return nil
 }
 
-func (f *cleanFold) judge(x []float64) (err error) {
-	for a, i := range f.in {
-		f.x[a] = x[i]
+// losses of the rows are −log of the probability that their labels have, wrong ones allowed for.
+func (c *cleaner) losses() (list []float64) {
+	for _, p := range c.own {
+		right, wrong := c.right(p)
+		list = append(list, -math.Log(right+wrong))
 	}
-	if err := minimise(f.p, f.f, f.y, f.x); err != nil {
-		return err
-	}
-	f.value, err = f.f.Gradient(f.grad, f.x, f.y)
-	return err
+	return list
 }
 
-// objective returns the mean loss of the held-out rows of all folds but one, which these weights judge.
-func (c *cleaner) objective(grad, x []float64, without int) (value float64, err error) {
-	others := slices.Delete(slices.Clone(c.folds), without, without+1)
-	err = parallel(len(others), func(k int) error { return others[k].judge(x) })
-	clear(grad)
-	for _, f := range others {
-		share := float64(len(f.out)) / float64(len(x))
-		value += share * f.value
-		for a, i := range f.in {
-			grad[i] += share * f.grad[a]
+// ridge returns that of the judges, of least loss.
+func (c *cleaner) ridge(ctx context.Context) (float64, error) {
+	mean := make([]float64, len(judgesRidges))
+	for k, ridge := range judgesRidges {
+		if err := c.try(ctx, ridge); err != nil {
+			return 0, err
 		}
+		mean[k], _ = meanOf(c.losses())
 	}
-	return value, err
+	return judgesRidges[least(mean)], nil
 }
 
 // disagree returns the share of labels that differ from the votes, among the half of the rows whose
@@ -172,43 +132,54 @@ func (c *cleaner) right(p float64) (right, wrong float64) {
 	return (1 - c.share) * p, c.share * (1 - p) / float64(c.classes-1)
 }
 
-// settle trains the model of all rows. From the weights that the folds found it goes to those that agree
-// with it: a row weighs the probability w that its label is right, given the model. With p̃ that of a
-// label, right or wrong, w·p̃ = (1 − share)·p, so that Σ p̃·w·∇log p = 0: no bias is left.
-func (c *cleaner) settle() error {
-	all, err := c.problem(c.rows, c.rows)
+// settle trains a model of rows whose weights agree with it: a row weighs the probability w that its label
+// is right, given the model. With p̃ that of a label, right or wrong, w·p̃ = (1 − share)·p, so that
+// Σ w·∇log p = Σ ∇log p̃ = 0: of all models, it has the likeliest labels.
+func (c *cleaner) settle(ctx context.Context, rows *data.Data, ridge float64) (y, weight []float64, err error) {
+	problem, err := hyperopt.New(rows, rows, hyperopt.Options{Loss: hyperopt.Softmax, Penalty: hyperopt.PerRow,
+		Lo: 0, Hi: 1, Ridge: ridge})
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
-	p, weight := make([]float64, c.classes), slices.Clone(c.weight)
-	_, c.y = vectors(all)
+	f, p := implicit.New(problem), make([]float64, c.classes)
+	weight, y = vectors(problem)
+	for i := range weight {
+		weight[i] = 1
+	}
 	for step := 0; ; step++ {
-		if all.Solution(c.y, weight) != nil {
-			return fmt.Errorf("no model of the cleaned rows: %w", implicit.ErrNoSolution)
+		if err := kit.FirstOf(context.Cause(ctx), minimise(problem, f, y, weight)); err != nil {
+			return nil, nil, err
 		}
 		if step == cleaningSteps || c.share == 0 || c.chance() {
-			return nil
+			return y, weight, nil
 		}
 		for i := range weight {
-			hyperopt.Probabilities(p, c.rows, c.y, i)
-			right, wrong := c.right(p[int(c.rows.Label[i])])
+			hyperopt.Probabilities(p, rows, y, i)
+			right, wrong := c.right(p[int(rows.Label[i])])
 			weight[i] = right / (right + wrong)
 		}
 	}
 }
 
-func (t *search) clean(ctx context.Context, p *kit.Progress) error {
+func (t *search) clean(ctx context.Context, p *kit.Progress) (err error) {
 	began, c := time.Now(), t.newCleaner()
-	for pass := range cleaningPasses {
-		p.Update(float64(pass+1)/(cleaningPasses+1), "wrong labels: a share of %.2g", c.share)
-		if err := c.try(ctx); err != nil {
+	if err := c.try(ctx, cleaningRidge); err != nil {
+		return err
+	}
+	c.self = slices.Clone(c.own)
+	if c.share = c.disagree(); c.share > 0 {
+		p.Update(0.3, "wrong labels: a share of %.2g", c.share)
+		ridge, err := c.ridge(ctx)
+		if err := kit.FirstOf(err, c.try(ctx, ridge)); err != nil {
 			return err
 		}
-		if c.share = c.disagree(); c.share == 0 {
-			break
+		c.share = c.disagree()
+		p.Update(0.8, "wrong labels: a share of %.2g", c.share)
+		if err := c.try(ctx, ridge); err != nil {
+			return err
 		}
 	}
-	if err := c.settle(); err != nil {
+	if c.y, _, err = c.settle(ctx, c.rows, cleaningRidge); err != nil {
 		return err
 	}
 	if t.cleaner = c; c.share > 0 && !c.chance() {
@@ -222,11 +193,7 @@ func (t *search) clean(ctx context.Context, p *kit.Progress) error {
 func (t *search) cleaned(began time.Time) *result {
 	c := t.cleaner
 	r := &result{Name: "cleaned rows", Cleaned: true, Lambda: cleaningRidge, y: c.y, seconds: time.Since(began),
-		weights: slices.Repeat([]float64{cleaningRidge}, t.design.Dim)}
-	for i := range c.own {
-		right, wrong := c.right(c.own[i])
-		r.losses = append(r.losses, -math.Log(right+wrong))
-	}
+		weights: slices.Repeat([]float64{cleaningRidge}, t.design.Dim), losses: c.losses()}
 	if d := t.design.Dim; c.classes == 2 { // the log-odds
 		r.y = make([]float64, d)
 		for j := range r.y {
@@ -258,6 +225,13 @@ func (t *search) reportCleaning(w io.Writer) {
 		fmt.Fprintln(w, "         votes and labels agree by chance alone: no cleaned model is tried, and the rows are no finding")
 	} else if len(c.own) < fewRows {
 		fmt.Fprintf(w, "         of fewer than %d rows some are named by chance\n", fewRows)
+	}
+	average := t.results[len(t.results)-1]
+	for _, r := range t.results {
+		if d, e := difference(average.losses, r.losses); r.Cleaned && d < 2*e {
+			fmt.Fprint(w, "warning  held-out rows do not tell wrong labels from classes that overlap: if the labels are right, these\n"+
+				"         rows are no finding, and \"average\" is the model\n")
+		}
 	}
 	fmt.Fprint(w, "         only training rows are judged; the cleaned model tells the true label: its held-out loss allows for\n"+
 		"         the share of wrong ones, its test loss counts each test label as right\n\n")

@@ -100,6 +100,7 @@ func TestCleanLeaves(t *testing.T) {
 	for _, path := range []string{right, worth(t, 240, 5, 1)} { // in the second, classes overlap
 		_, _, stdout := tuneWith(t, path, "-clean", "-folds", "3")
 		assert.NotContains(t, stdout, "→ cleaned rows")
+		assert.Equal(t, path != right, strings.Contains(stdout, "do not tell wrong labels from classes that overlap"), stdout)
 	}
 	flipped, _ := groupsOfRows(t, 5, 2, 900, 2, 3, 0.3)
 	m, model, _ := tuneWith(t, flipped, right, "-clean", "-folds", "3")

@@ -233,9 +233,9 @@ func (s *dataSet) prepare(parts []*data.Data, regression bool) error {
 	if n := len(s.classes); n > 2 {
 		most /= n
 	}
-	if n := len(s.used); n == 0 || n > most {
-		return fmt.Errorf("%s: %d features with a value other than 0 in the rows that are not for the test, want 1 to %d",
-			s.files[0].Path, n, most)
+	if n := len(s.used); n == 0 || n > max(most, most*most/design.Rows()) { // few rows take their own coordinates
+		return fmt.Errorf("%s: %d features with a value other than 0 in the %d rows that are not for the test, want 1 to %d",
+			s.files[0].Path, n, design.Rows(), max(most, most*most/design.Rows()))
 	}
 	all := append([]*data.Data{design}, parts...)
 	for i, d := range all {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"path/filepath"
 	"text/tabwriter"
 	"time"
@@ -220,15 +221,15 @@ func (t *tuning) report(w io.Writer) error {
 func (t *tuning) verdict(y []float64) string {
 	loss := func(y []float64) []float64 { return rowLosses(hyperopt.Logistic, t.test, y, 1) }
 	mean, deviation := difference(loss(y), loss(t.grid.y))
-	s := fmt.Sprintf("changes the loss of the best single weight by %+.3g ± %.2g", mean, deviation)
+	s := fmt.Sprintf("its loss is %.3g ± %.2g %%s the best single weight's", math.Abs(mean), deviation)
 	switch {
 	case mean < -2*deviation:
-		return "a weight each helps: it " + s
+		return "a weight each helps: " + fmt.Sprintf(s, "below")
 	case mean <= 0:
-		return "a weight each does not help beyond chance: it " + s
+		return "a weight each does not help beyond chance: " + fmt.Sprintf(s, "below")
 	}
-	return fmt.Sprintf("a weight each does not help: it %s, since %d weights fit the chance in %d validation rows (see tune)",
-		s, len(t.best.X), t.val.Rows())
+	return fmt.Sprintf("a weight each does not help: "+s+", since %d weights fit the chance in %d validation rows (see tune)",
+		"above", len(t.best.X), t.val.Rows())
 }
 
 func (t *tuning) write(w io.Writer) error {

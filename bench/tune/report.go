@@ -3,6 +3,7 @@ package tune
 import (
 	"fmt"
 	"io"
+	"math"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -21,7 +22,7 @@ func (t *search) describe(w io.Writer) {
 	for _, f := range t.files {
 		fmt.Fprintf(w, "data     %s: %d rows\n", f.Path, f.Rows)
 	}
-	fmt.Fprintf(w, "features %s; and a bias\n", kit.Features(t.scaler, "all but the test rows"))
+	fmt.Fprintf(w, "features %s; and an intercept\n", kit.Features(t.scaler, "all but the test rows"))
 	if n := t.dim - len(t.used); n > 0 {
 		fmt.Fprintf(w, "empty    %d more are 0 in all these rows, and are left out\n", n)
 	}
@@ -40,9 +41,16 @@ func (t *search) describe(w io.Writer) {
 	if !t.Headerless && slices.Contains(t.classes, t.label) {
 		fmt.Fprintf(w, "warning  the last column is named %q, as a class is: -headerless if the first line is a row\n", t.label)
 	}
+	for i, class := range t.classes {
+		for _, other := range t.classes[:i] {
+			if strings.EqualFold(class, other) {
+				fmt.Fprintf(w, "warning  the classes %q and %q differ in case alone\n", other, class)
+			}
+		}
+	}
 	n := t.rows()
 	if t.folded() {
-		fmt.Fprintf(w, "rows     %d in %d folds, %d test (seed %d)\n", n.Design, n.Folds, n.Test, t.Seed)
+		fmt.Fprintf(w, "rows     %d to train and choose on, in %d folds; %d for the test (seed %d)\n", n.Design, n.Folds, n.Test, t.Seed)
 	} else {
 		kept := ""
 		if n.Unseen > 0 {
@@ -57,7 +65,7 @@ func (t *search) describe(w io.Writer) {
 		fmt.Fprintf(w, "target   mean %.6g, deviation %.6g on all but the test rows; squared loss ½(t − b)²\n",
 			t.target.Mean, t.target.Deviation)
 	}
-	fmt.Fprintf(w, "weights  in [%g, %g]; intercept %s\n", t.Lo, t.Hi, t.Intercept)
+	fmt.Fprintf(w, "weights  on squares of coefficients, in [%g, %g]; intercept %s\n", t.Lo, t.Hi, t.Intercept)
 	if t.Solver == solverSAA {
 		fmt.Fprintf(w, "solver   saa: %s, %d steps of two samples each\n\n", saa.Newton{}.Name(), t.Steps)
 	} else {
@@ -74,7 +82,7 @@ func (t *search) report(w io.Writer) error {
 	t.reportResults(w)
 	fmt.Fprintf(w, "\nchoice   %v\n", t.choice)
 	if d, e := difference(t.lossesOf(t.test, t.chosen().y), t.lossesOf(t.test, t.results[1].y)); t.choice.index != 1 {
-		fmt.Fprintf(w, "test     it changes the loss of one weight for all by %+.3g ± %.2g on the %d test rows\n", d, e, t.test.Rows())
+		fmt.Fprintf(w, "test     %s on the %d test rows\n", besideOne("loss", d, e), t.test.Rows())
 	}
 	var gone []string
 	for j, column := range t.used {
@@ -83,7 +91,7 @@ func (t *search) report(w io.Writer) error {
 		}
 	}
 	if len(gone) > 0 {
-		fmt.Fprintf(w, "dropped  %d of %d features: %s\n", len(gone), len(t.used), some(gone))
+		fmt.Fprintf(w, "dropped  %d of %d features: %s\n", len(gone), len(t.used), quoted(gone))
 	}
 	for _, s := range t.warnings() {
 		fmt.Fprintf(w, "warning  %s\n", s)
@@ -115,6 +123,23 @@ func (t *search) reportResults(w io.Writer) {
 			r.HeldOut, r.Error, r.Test["loss"], r.Test[quality], r.seconds.Seconds())
 	}
 	tw.Flush()
+	fmt.Fprintln(w, "\n→ is handed out; share: of 100 resamples of the held-out rows, those that choose it")
+}
+
+// besideOne says how far a mean is from that of one weight for all.
+func besideOne(of string, difference, deviation float64) string {
+	side := "above"
+	if difference == 0 {
+		return "its " + of + " is that of one weight for all"
+	}
+	if difference < 0 {
+		side = "below"
+	}
+	s := fmt.Sprintf("its %s is %.3g ± %.2g %s that of one weight for all", of, math.Abs(difference), deviation, side)
+	if math.Abs(difference) <= 2*deviation {
+		s += ", which may be chance,"
+	}
+	return s
 }
 
 func (t *search) featureName(column int) string {

@@ -188,9 +188,8 @@ func (c choice) String() string {
 	if c.Rows == 0 {
 		return s + ": there are no held-out rows to compare on"
 	}
-	s += fmt.Sprintf(": one weight for all changes its loss on %d held-out rows by %+.3g ± %.2g", c.Rows, -c.Difference, c.Error)
-	if math.Abs(c.Difference) < 2*c.Error {
-		s += ", which may be chance"
+	if c.index != 1 {
+		s += fmt.Sprintf(": %s on %d rows", besideOne("held-out loss", c.Difference, c.Error), c.Rows)
 	}
 	if c.Cut {
 		s += "; an interrupt came before all were compared"

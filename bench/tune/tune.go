@@ -53,10 +53,10 @@ level is not smooth. Where few features matter, the ladder does what it is for.
 Of more than two classes the model is one of all (softmax), with a weight a feature for all; -class
 sets one against the rest.
 
-With -clean each row has a weight, too: the weights minimise the loss of the rows that were held out,
-where a share of the labels is taken as wrong, as many as contradict sure votes of the others' models.
-The report lists the rows whose label they find least likely, rows.csv all. The model of weighted rows
-goes on to weights that agree with it, and is handed out where it is the best on held-out rows.
+With -clean a share of the labels is taken as wrong: as many as contradict sure votes of the models of
+the folds. These are trained again, each row with the probability that its label is right as its weight,
+until both agree. The report lists the rows whose label they find least likely, rows.csv all. The model of
+all rows, trained so, is handed out where it is the best on held-out rows.
 
 A search that was stopped begins anew; SAA-Newton goes on from its checkpoint in the folder -out (-save)
 when the same command is given again. Writes model.json (weights, coefficients for rows with the values
