@@ -16,6 +16,7 @@ type face struct {
 	lo, hi  []float64
 	held    []bool  // by a bound
 	left    int     // products until the step is made
+	gain    float64 // what the model has fallen by
 	top     float64 // the largest ‖∇‖² of the model at 0, on the free face
 }
 
@@ -24,10 +25,13 @@ func (m *wide) find() (value float64, err error) {
 	for i, x := range m.x {
 		lo, hi := m.box.Bounds(i)
 		m.lo[i], m.hi[i] = max(-m.radius, (lo-x)/m.unit[i]), min(m.radius, (hi-x)/m.unit[i])
+		if m.still(i) {
+			m.lo[i], m.hi[i] = 0, 0
+		}
 	}
 	clear(m.s)
 	clear(m.bs)
-	m.left = products
+	m.left, m.gain = products, 0
 	m.told.below = 1
 	for most, more := -1.0, true; more; {
 		rr := 0.0
@@ -41,7 +45,7 @@ func (m *wide) find() (value float64, err error) {
 			rr += r * r
 		}
 		if most < 0 {
-			share := settled
+			share := 0x1p-20
 			if m.top = max(m.top, rr); m.whole() && rr > 0 { // superlinear
 				share = min(settled, math.Sqrt(math.Sqrt(rr/m.top)))
 			}
@@ -64,13 +68,14 @@ func (m *wide) find() (value float64, err error) {
 	return value, nil
 }
 
-// conjugate writes the direction d that minimises the model on the free face to ‖r‖² ≤ most, or one along
-// which ∇²F is negative, to the length Δ.
+// conjugate writes the direction d that minimises the model on the free face, or one along which ∇²F is
+// negative, to the length Δ. It ends at ‖r‖² ≤ most; where samples are still to come, at a product that
+// gains less than a share of what all have gained, over their number (Nash, Sofer, Oper. Res. Lett. 9, 1990).
 func (m *wide) conjugate(rr, most float64) error {
 	clear(m.d)
 	clear(m.bd)
 	copy(m.p, m.r)
-	for m.left > 0 {
+	for k := 1.0; m.left > 0; k++ {
 		if err := m.mul(m.q, m.p); err != nil {
 			return err
 		}
@@ -87,7 +92,8 @@ func (m *wide) conjugate(rr, most float64) error {
 		}
 		mat.Axpy(m.d, t, m.p)
 		mat.Axpy(m.bd, t, m.q)
-		before := rr
+		before, gain := rr, t*rr/2
+		m.gain += gain
 		rr = 0
 		for i := range m.r {
 			if !m.held[i] {
@@ -97,7 +103,7 @@ func (m *wide) conjugate(rr, most float64) error {
 				bent = bent || to < m.lo[i] || to > m.hi[i]
 			}
 		}
-		if bent || rr <= most {
+		if bent || rr <= most || !m.whole() && k > 2 && k*gain <= settled*m.gain {
 			break
 		}
 		for i := range m.p {

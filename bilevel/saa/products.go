@@ -33,7 +33,13 @@ type wide struct {
 	fx, gv []float64     // f_x and g_xy v, whose difference h is
 	unit   []float64     // ℓ
 	norm   float64       // the largest ‖y‖_H
-	noise  float64       // what the samples of the block have changed of h on the free face, in units ℓ
+	most   []float64     // the most that ‖Je_i‖ in H was
+	f2, c2 []float64     // sums over groups of samples of the squares of f_x and of the rows of g_xy
+	asks   int           // samples that a point is asked of
+	cost   float64       // evaluations of a step for each of them
+	back   bool          // the last step was taken back
+	waits  bool          // there is no y*(x) at z
+	first  float64       // what the first step of the block promised
 	face
 }
 
@@ -47,7 +53,7 @@ func (m *newton) newWide(it *bilevel.Iteration) (bilevel.Stepper, error) {
 	}
 	w := &wide{newton: *m, box: box, xy: mat.NewDense(dx, dy), yy: mat.NewSym(dy), y: make([]float64, dy), ty: make([]float64, dy)}
 	w.held = make([]bool, dx)
-	for _, v := range []*[]float64{&w.x, &w.h, &w.was, &w.tx, &w.th, &w.unit,
+	for _, v := range []*[]float64{&w.x, &w.h, &w.was, &w.tx, &w.th, &w.unit, &w.most, &w.f2, &w.c2,
 		&w.s, &w.bs, &w.d, &w.bd, &w.r, &w.p, &w.q, &w.lo, &w.hi} {
 		*v = make([]float64, dx)
 	}
@@ -69,7 +75,15 @@ func (p *samples) Dims() (dx, dy int) { return p.it.Dims() }
 func (p *samples) Streams() (upper, lower uint64) { return 0, 0 }
 
 func (p *samples) GradF(fx, fy, x, y []float64, _ []bilevel.Sample) error {
-	return p.mean(0, fx, fy, func(g []bilevel.Sample) error { return p.it.Oracle().GradF(fx, fy, x, y, g) })
+	clear(p.w.f2)
+	return p.mean(0, fx, fy, func(g []bilevel.Sample) error {
+		err := p.it.Oracle().GradF(fx, fy, x, y, g)
+		for i, v := range fx {
+			v *= float64(len(g))
+			p.w.f2[i] += v * v
+		}
+		return err
+	})
 }
 
 func (p *samples) GradG(gy, x, y []float64, _ []bilevel.Sample) error {
@@ -111,18 +125,24 @@ func (m *wide) Step(it *bilevel.Iteration) error {
 		}
 		m.known = m.known && again
 		m.started, m.pending, m.pass, m.tried = true, true, again, 0
+		m.afford()
 	}
-	for more := !m.done; more && m.tried < tries; m.tried++ {
+	for more := !m.done && m.asks > 0; more && m.tried < tries; m.tried++ {
 		credit := m.credit
 		var err error
 		if more, err = m.move(it); err != nil {
 			m.credit, m.known = credit, false
 			return err
 		}
-		more = more && m.credit > 0
+		if m.tried == 0 {
+			m.cost = (credit - m.credit) / float64(m.asks)
+		}
+		more = more && m.credit > m.cost*float64(m.asks)
 	}
-	m.pending, m.lastRead = false, m.sides[1].n
-	copy(m.was, m.h)
+	if m.pending = false; m.asks > 0 {
+		m.lastRead = m.asks
+		copy(m.was, m.h)
+	}
 	if m.done {
 		it.Arrive()
 	}
@@ -135,14 +155,28 @@ func (m *wide) Step(it *bilevel.Iteration) error {
 	return it.UseSteps(m.sizes[0], m.sizes[1], 0)
 }
 
+// afford sets how many samples are asked: all, or the first of them that the credit is enough for. While
+// these are few more than the last time, there are none.
+func (m *wide) afford() {
+	if m.asks = max(m.sides[0].n, m.sides[1].n); m.whole() || m.cost == 0 {
+		return
+	}
+	if few := m.credit / m.cost; few < float64(m.asks) {
+		if m.asks = int(max(few, 0)); 4*m.asks < 5*m.lastRead {
+			m.asks = 0
+		}
+	}
+}
+
 // move does one step of x and y. more says that another one is worth while before the next block.
 func (m *wide) move(it *bilevel.Iteration) (more bool, err error) {
 	if !m.known {
 		credit := m.credit
-		if err = m.gradient(m.h, m.x, m.y); none(err) && !m.whole() {
-			return false, nil // wait for samples
+		err = m.gradient(m.h, m.x, m.y)
+		if m.waits = none(err) && !m.whole(); m.waits { // for samples
+			return false, nil
 		}
-		if m.known = true; m.tried > 0 || m.pass { // it was known once
+		if m.known = true; !m.back && (m.tried > 0 || m.pass) { // it was known before a checkpoint
 			m.credit = credit
 		}
 	}
@@ -157,25 +191,34 @@ func (m *wide) move(it *bilevel.Iteration) (more bool, err error) {
 		return false, err
 	}
 	if m.whole() && m.arrived() {
-		m.done, m.told.gap, m.told.stdErr, m.told.gradient = true, -value, 0, m.slope(m.h, nil)
+		m.done, m.told.gap, m.told.stdErr, m.told.gradient = true, -value, 0, m.slope(m.h)
 		return false, nil
 	}
 	if m.tried == 0 {
+		m.first = -value
 		m.told.gap, m.told.stdErr = -value, 0
 		if m.lastRead > 0 && !m.whole() {
+			share := float64(m.lastRead) / float64(m.asks-m.lastRead) // of the variance of what they changed
 			mat.Axpy(m.was, -1, m.h)
-			m.noise, m.told.stdErr = m.slope(m.was, m.unit), m.slope(m.was, nil)
+			m.told.gap, m.told.stdErr = share*m.told.gap, math.Sqrt(share)*m.slope(m.was)
 			mat.Axpy(m.was, 1, m.h)
 		}
 	}
-	good, err := m.try(value)
-	m.told.gradient = m.slope(m.h, nil)
-	return !good || m.whole() || m.slope(m.h, m.unit) > settled*m.noise, err
+	good, sure, err := m.try(value)
+	m.told.gradient = m.slope(m.h)
+	return m.whole() || !good || !sure && -value > solved*m.first, err
 }
 
 // lengths writes ℓ at z, and the factor of g_yy.
 func (m *wide) lengths(it *bilevel.Iteration) error {
-	err := m.all.mean(1, m.xy.Data, nil, func(g []bilevel.Sample) error { return it.Oracle().CrossG(m.xy, m.x, m.y, g) })
+	clear(m.c2)
+	err := m.all.mean(1, m.xy.Data, nil, func(g []bilevel.Sample) error {
+		err := it.Oracle().CrossG(m.xy, m.x, m.y, g)
+		for i := range m.c2 {
+			m.c2[i] += float64(len(g)) * float64(len(g)) * m.square(i)
+		}
+		return err
+	})
 	if err == nil {
 		err = m.chol.Factor(m.yy)
 	}
@@ -187,8 +230,12 @@ func (m *wide) lengths(it *bilevel.Iteration) error {
 	for i := range m.unit {
 		lo, hi := m.box.Bounds(i)
 		m.chol.SolveVec(m.ty, m.xy.Row(i))
-		m.unit[i] = hi - lo
-		if d := math.Sqrt(max(0, mat.Dot(m.ty, m.xy.Row(i)))); d > 0 {
+		d := math.Sqrt(max(0, mat.Dot(m.ty, m.xy.Row(i))))
+		m.most[i] = max(m.most[i], d)
+		if m.unit[i] = hi - lo; math.IsInf(m.unit[i], 1) {
+			d = max(d, m.most[i]/16)
+		}
+		if d > 0 {
 			m.unit[i] = min(m.unit[i], m.norm/d)
 		}
 		if !(m.unit[i] > 0) || math.IsInf(m.unit[i], 1) {
@@ -196,6 +243,29 @@ func (m *wide) lengths(it *bilevel.Iteration) error {
 		}
 	}
 	return nil
+}
+
+// square is that of row i of g_xy, where y_j is scaled by (g_yy)_jj^−½.
+func (m *wide) square(i int) (sum float64) {
+	for j, v := range m.xy.Row(i) {
+		if d := m.yy.At(j, j); d > 0 {
+			sum += v / d * v
+		}
+	}
+	return sum
+}
+
+// still says that x_i may not move: not even few groups of samples know it, as with newton, or a
+// difference along it would be rounding.
+func (m *wide) still(i int) bool {
+	if x := m.x[i]; math.Abs(x)+0x1p-20*m.unit[i] == math.Abs(x) {
+		return true
+	}
+	if m.whole() {
+		return false
+	}
+	f, g := float64(min(m.asks, m.sides[0].n))*m.fx[i], float64(min(m.asks, m.sides[1].n))
+	return f*f <= few*m.f2[i] && g*g*m.square(i) <= few*m.c2[i]
 }
 
 // samples is the problem whose exact means are those of all samples so far.
@@ -211,7 +281,7 @@ func (p *samples) mean(k int, a, b []float64, ask func(group []bilevel.Sample) e
 	s, sum := &p.w.sides[k], p.sum[:len(a)+len(b)]
 	clear(sum)
 	total := 0.0
-	err := s.each(math.MaxInt, func(group []bilevel.Sample, n float64) error {
+	err := s.each(p.w.asks, func(group []bilevel.Sample, n float64) error {
 		if err := errors.Join(p.it.Context().Err(), ask(group)); err != nil {
 			return err
 		}
@@ -220,7 +290,7 @@ func (p *samples) mean(k int, a, b []float64, ask func(group []bilevel.Sample) e
 		mat.Axpy(sum[len(a):], n, b)
 		return p.it.Finite(a, b)
 	})
-	p.w.credit -= float64(s.n)
+	p.w.credit -= float64(min(s.n, p.w.asks))
 	for i := range a {
 		a[i] = sum[i] / total
 	}
@@ -239,25 +309,20 @@ func (p *samples) CrossG(xy *mat.Dense, _, _ []float64, _ []bilevel.Sample) erro
 	return nil
 }
 
-// slope is the norm of v on the free face, in units u or as it is.
-func (m *wide) slope(v, u []float64) (sum float64) {
+// slope is the norm of v on the free face.
+func (m *wide) slope(v []float64) (sum float64) {
 	for i, h := range m.h {
-		if lo, hi := m.box.Bounds(i); m.x[i] <= lo && h >= 0 || m.x[i] >= hi && h <= 0 {
-			continue
+		lo, hi := m.box.Bounds(i)
+		if still := m.lo[i] == m.hi[i]; !still && !(m.x[i] <= lo && h >= 0) && !(m.x[i] >= hi && h <= 0) {
+			sum += v[i] * v[i]
 		}
-		if u != nil {
-			h = v[i] * u[i]
-		} else {
-			h = v[i]
-		}
-		sum += h * h
 	}
 	return math.Sqrt(sum)
 }
 
 // try goes to the end of the step, and stays there where F has fallen as the model, whose value is
-// given, foresaw.
-func (m *wide) try(value float64) (good bool, err error) {
+// given, foresaw. sure says that it fell by just that, and Δ did not cut the step.
+func (m *wide) try(value float64) (good, sure bool, err error) {
 	tau, length := 0.0, 0.0
 	for i, x := range m.x {
 		lo, hi := m.box.Bounds(i)
@@ -279,7 +344,7 @@ func (m *wide) try(value float64) (good bool, err error) {
 	}
 	m.known = false
 	if err = m.gradient(m.th, m.tx, m.ty); err != nil && !none(err) && !errors.Is(err, bilevel.ErrDomain) {
-		return false, err
+		return false, false, err
 	}
 	fall, size := 0.0, 0.0
 	for i, d := range m.d {
@@ -293,15 +358,17 @@ func (m *wide) try(value float64) (good bool, err error) {
 	case length == 0 || -value <= tiny*size: // below rounding
 		rho = 1
 	}
-	if m.trust(rho, tau); !(rho > 0.05) {
-		return false, nil
+	sure = tau < m.radius && math.Abs(rho-1) < 0.1
+	m.trust(rho, tau)
+	if m.back = !(rho > 0.05); m.back {
+		return false, false, nil
 	}
 	if h := mat.Norm(m.h); h > 0 {
 		m.sizes[0] += length / h
 	}
 	m.sizes[1]++
 	m.x, m.tx, m.y, m.ty, m.h, m.th, m.known = m.tx, m.x, m.ty, m.y, m.th, m.h, true
-	return true, nil
+	return true, sure, nil
 }
 
 // none says that err means that there is no y*(x), or no number.
@@ -346,13 +413,14 @@ func (m *wide) State(t *bilevel.State) {
 	for k := range m.sides {
 		m.sides[k].State(t)
 	}
-	t.Floats(m.x, m.y, m.was)
-	for _, f := range []*bool{&m.started, &m.done, &m.pending, &m.pass} {
+	t.Floats(m.x, m.y, m.was, m.most)
+	for _, f := range []*bool{&m.started, &m.done, &m.pending, &m.pass, &m.back, &m.waits} {
 		t.Flag(f)
 	}
-	t.Count(&m.tried)
-	t.Count(&m.lastRead)
-	for _, v := range []*float64{&m.radius, &m.credit, &m.norm, &m.noise, &m.top,
+	for _, n := range []*int{&m.tried, &m.lastRead, &m.asks} {
+		t.Count(n)
+	}
+	for _, v := range []*float64{&m.radius, &m.credit, &m.norm, &m.cost, &m.first, &m.top,
 		&m.told.gradient, &m.told.stdErr, &m.told.gap, &m.told.below} {
 		t.Float(v)
 	}
