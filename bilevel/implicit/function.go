@@ -25,12 +25,20 @@ import (
 // ErrNoSolution is wrapped by the errors of Solve where y*(x) is not found.
 var ErrNoSolution = errors.New("implicit: no minimiser of g in y is found")
 
-const newtonSteps = 200 // the cap of Solve
+const (
+	newtonSteps = 200 // the cap of Solve
+	shorter     = 7   // that of the differences in HessVec
+)
 
 // Function is F(x) = f(x, y*(x)) of a bilevel problem. New makes one.
 type Function struct {
 	// Xi and Phi are the batches of all oracle calls. Default: none, the exact means.
 	Xi, Phi []bilevel.Sample
+
+	// Reach is the length of the difference in HessVec along s, with which y*(x) goes along js. Default:
+	// what moves y, or x if that is shorter, by 1e-6 of its norm. Where the oracles have no value there
+	// (bilevel.ErrDomain), HessVec takes shorter ones, of both signs.
+	Reach func(s, js []float64) float64
 
 	p      *bilevel.Completed
 	values bilevel.Values // nil where the problem has none
@@ -55,6 +63,7 @@ func New(p bilevel.Problem) *Function {
 		gy: vec(dy), next: vec(dy), newton: vec(dy), at: vec(dy), fx: vec(dx), fy: vec(dy), v: vec(dy),
 		gxyv: vec(dx), grad: vec(dx), x: vec(dx), y: vec(dy), js: vec(dy), q: vec(dx), dx: vec(dx)}
 	f.values, _ = p.(bilevel.Values)
+	f.Reach = f.reach
 	return f
 }
 
@@ -177,15 +186,23 @@ func (f *Function) HessVec(dst, s []float64) error {
 	}
 	mat.MulVecTrans(f.js, f.gxy, s)
 	f.chol.SolveVec(f.js, f.js)
-	eps := f.reach(s)
-	for i, x := range f.x {
-		f.dx[i] = x + eps*s[i]
+	for j, v := range f.js {
+		f.js[j] = -v
 	}
-	for j, y := range f.y {
-		f.at[j] = y - eps*f.js[j]
-	}
-	if err := f.tangent(f.q, f.dx, f.at); err != nil {
-		return err
+	eps := f.Reach(s, f.js)
+	for round := 0; ; round++ {
+		copy(f.dx, f.x)
+		copy(f.at, f.y)
+		mat.Axpy(f.dx, eps, s)
+		mat.Axpy(f.at, eps, f.js)
+		err := f.tangent(f.q, f.dx, f.at)
+		if err == nil {
+			break
+		}
+		if !errors.Is(err, bilevel.ErrDomain) || round == shorter {
+			return err
+		}
+		eps /= -8
 	}
 	for i, q := range f.q {
 		dst[i] = (q - f.grad[i]) / eps
@@ -195,10 +212,10 @@ func (f *Function) HessVec(dst, s []float64) error {
 
 // reach returns the length of the difference along s, which moves y, or x if that is shorter, by 1e-6
 // of its norm.
-func (f *Function) reach(s []float64) float64 {
+func (f *Function) reach(s, js []float64) float64 {
 	const share = 1e-6
 	t := math.Inf(1)
-	if js := mat.Norm(f.js); js > 0 {
+	if js := mat.Norm(js); js > 0 {
 		t = mat.Norm(f.y) / js
 	}
 	size, length := mat.Norm(f.x), mat.Norm(s)

@@ -172,6 +172,22 @@ func (m *wide) mul(q, p []float64) error {
 	return err
 }
 
+// difference is the length of one along s, and js of y: 2⁻²⁰ of ℓ, and of ‖y‖_H.
+func (m *wide) difference(s, js []float64) float64 {
+	mat.MulVecSym(m.ty, m.yy, js)
+	share := math.Sqrt(max(0, mat.Dot(m.ty, js)))
+	if share /= m.norm; math.IsNaN(share) || math.IsInf(share, 1) {
+		share = 0
+	}
+	for i, v := range s {
+		share = max(share, math.Abs(v)/m.unit[i])
+	}
+	if share == 0 {
+		return 1
+	}
+	return 0x1p-20 / share
+}
+
 // reach is how far s may go along p to the first bound.
 func (m *wide) reach(p []float64) float64 {
 	t := math.Inf(1)

@@ -59,6 +59,7 @@ func (m *newton) newWide(it *bilevel.Iteration) (bilevel.Stepper, error) {
 	}
 	w.all = &samples{w: w, it: it, sum: make([]float64, max(dx*dy, dy*dy, dx+dy))}
 	w.f = implicit.New(w.all)
+	w.f.Reach = w.difference
 	w.f.Vectors(func(name string, v []float64) {
 		switch name {
 		case "f_x":
