@@ -13,6 +13,7 @@ type face struct {
 	s, bs   []float64 // the step, and ∇²F s
 	d, bd   []float64 // a direction and its product
 	r, p, q []float64 // of conjugate gradients
+	out     []float64 // what leads out of the bounds
 	lo, hi  []float64
 	held    []bool  // by a bound
 	left    int     // products until the step is made
@@ -86,7 +87,11 @@ func (m *wide) conjugate(rr, most float64) error {
 			for _, v := range m.p {
 				far = max(far, math.Abs(v))
 			}
-			if t = m.radius / far; pq < -0x1p-20*size {
+			t = m.radius / far
+			switch flat := pq >= -0x1p-20*size; {
+			case flat && t*rr <= 0x1p-20*m.gain: // rounding
+				return nil
+			case !flat:
 				m.told.below = -1
 			}
 		}
@@ -159,13 +164,23 @@ func (m *wide) project() (more bool, err error) {
 	return t > 0, nil
 }
 
-// mul writes q = ∇²F p, both in units ℓ.
+// mul writes q = ∇²F p, both in units ℓ. Entries of p whose difference would leave the bounds go the other way.
 func (m *wide) mul(q, p []float64) error {
 	m.left--
+	outward := false
 	for i, v := range p {
-		q[i] = v * m.unit[i]
+		q[i], m.out[i] = v*m.unit[i], 0
+		lo, hi := m.box.Bounds(i)
+		if d := math.Copysign(0x1p-20*m.unit[i], v); v != 0 && (m.x[i]+d < lo || m.x[i]+d > hi) {
+			q[i], m.out[i] = 0, -q[i]
+			outward = true
+		}
 	}
 	err := m.f.HessVec(q, q)
+	if outward && err == nil {
+		err = m.f.HessVec(m.out, m.out)
+		mat.Axpy(q, -1, m.out)
+	}
 	for i, u := range m.unit {
 		q[i] *= u
 	}

@@ -3,6 +3,7 @@ package saa
 import (
 	"errors"
 	"math"
+	"slices"
 
 	"stable/bilevel"
 	"stable/bilevel/implicit"
@@ -39,7 +40,7 @@ type wide struct {
 	cost   float64       // evaluations of a step for each of them
 	back   bool          // the last step was taken back
 	waits  bool          // there is no y*(x) at z
-	first  float64       // what the first step of the block promised
+	noise  float64       // what a step at the root of half the samples would promise
 	face
 }
 
@@ -53,7 +54,7 @@ func (m *newton) newWide(it *bilevel.Iteration) (bilevel.Stepper, error) {
 	}
 	w := &wide{newton: *m, box: box, xy: mat.NewDense(dx, dy), yy: mat.NewSym(dy), y: make([]float64, dy), ty: make([]float64, dy)}
 	w.held = make([]bool, dx)
-	for _, v := range []*[]float64{&w.x, &w.h, &w.was, &w.tx, &w.th, &w.unit, &w.most, &w.f2, &w.c2,
+	for _, v := range []*[]float64{&w.x, &w.h, &w.was, &w.tx, &w.th, &w.unit, &w.most, &w.f2, &w.c2, &w.out,
 		&w.s, &w.bs, &w.d, &w.bd, &w.r, &w.p, &w.q, &w.lo, &w.hi} {
 		*v = make([]float64, dx)
 	}
@@ -128,7 +129,7 @@ func (m *wide) Step(it *bilevel.Iteration) error {
 		m.started, m.pending, m.pass, m.tried = true, true, again, 0
 		m.afford()
 	}
-	for more := !m.done && m.asks > 0; more && m.tried < tries; m.tried++ {
+	for more := !m.done && m.asks > 0; more && m.tried < 3*tries; m.tried++ {
 		credit := m.credit
 		var err error
 		if more, err = m.move(it); err != nil {
@@ -192,22 +193,27 @@ func (m *wide) move(it *bilevel.Iteration) (more bool, err error) {
 		return false, err
 	}
 	if m.whole() && m.arrived() {
-		m.done, m.told.gap, m.told.stdErr, m.told.gradient = true, -value, 0, m.slope(m.h)
+		m.done, m.told.gap, m.told.stdErr, m.told.gradient = true, -value, 0, m.slope(m.h, nil)
 		return false, nil
 	}
 	if m.tried == 0 {
-		m.first = -value
-		m.told.gap, m.told.stdErr = -value, 0
+		m.noise, m.told.gap, m.told.stdErr = -value*solved, -value, 0
 		if m.lastRead > 0 && !m.whole() {
 			share := float64(m.lastRead) / float64(m.asks-m.lastRead) // of the variance of what they changed
 			mat.Axpy(m.was, -1, m.h)
-			m.told.gap, m.told.stdErr = share*m.told.gap, math.Sqrt(share)*m.slope(m.was)
+			ratio := m.slope(m.was, m.unit) / m.slope(m.h, m.unit)
+			m.noise = -value * min(1, ratio*ratio)
+			m.told.gap, m.told.stdErr = share*m.told.gap, math.Sqrt(share)*m.slope(m.was, nil)
 			mat.Axpy(m.was, 1, m.h)
 		}
 	}
+	cut := m.cut()
 	good, sure, err := m.try(value)
-	m.told.gradient = m.slope(m.h)
-	return m.whole() || !good || !sure && -value > solved*m.first, err
+	sure = sure && !cut
+	if m.told.gradient = m.slope(m.h, nil); m.tried == 0 && cut {
+		m.told.gap = math.Inf(1)
+	}
+	return m.whole() || !good || -value > solved*m.noise && !(sure && -value < 2*m.noise), err
 }
 
 // lengths writes ℓ at z, and the factor of g_yy.
@@ -310,21 +316,30 @@ func (p *samples) CrossG(xy *mat.Dense, _, _ []float64, _ []bilevel.Sample) erro
 	return nil
 }
 
-// slope is the norm of v on the free face.
-func (m *wide) slope(v []float64) (sum float64) {
+// cut says that Δ holds the step.
+func (m *wide) cut() bool {
+	return slices.ContainsFunc(m.s, func(s float64) bool { return math.Abs(s) >= m.radius })
+}
+
+// slope is the norm of v on the free face, in units u or as it is.
+func (m *wide) slope(v, u []float64) (sum float64) {
 	for i, h := range m.h {
 		lo, hi := m.box.Bounds(i)
 		if still := m.lo[i] == m.hi[i]; !still && !(m.x[i] <= lo && h >= 0) && !(m.x[i] >= hi && h <= 0) {
-			sum += v[i] * v[i]
+			d := v[i]
+			if u != nil {
+				d *= u[i]
+			}
+			sum += d * d
 		}
 	}
 	return math.Sqrt(sum)
 }
 
 // try goes to the end of the step, and stays there where F has fallen as the model, whose value is
-// given, foresaw. sure says that it fell by just that, and Δ did not cut the step.
+// given, foresaw. sure says that it fell by just that.
 func (m *wide) try(value float64) (good, sure bool, err error) {
-	tau, length := 0.0, 0.0
+	tau, length, size := 0.0, 0.0, 0.0
 	for i, x := range m.x {
 		lo, hi := m.box.Bounds(i)
 		m.tx[i] = min(max(x+m.s[i]*m.unit[i], lo), hi)
@@ -336,6 +351,7 @@ func (m *wide) try(value float64) (good, sure bool, err error) {
 		}
 		m.d[i] = m.tx[i] - x
 		length = math.Hypot(length, m.d[i])
+		size += math.Abs(m.d[i]) * (math.Abs(m.fx[i]) + math.Abs(m.gv[i]))
 		tau = max(tau, math.Abs(m.s[i]))
 	}
 	mat.MulVecTrans(m.ty, m.xy, m.d)
@@ -347,10 +363,9 @@ func (m *wide) try(value float64) (good, sure bool, err error) {
 	if err = m.gradient(m.th, m.tx, m.ty); err != nil && !none(err) && !errors.Is(err, bilevel.ErrDomain) {
 		return false, false, err
 	}
-	fall, size := 0.0, 0.0
+	fall := 0.0
 	for i, d := range m.d {
 		fall += d * (m.h[i] + m.th[i]) / 2
-		size += math.Abs(d) * (math.Abs(m.fx[i]) + math.Abs(m.gv[i]))
 	}
 	rho := fall / value
 	switch {
@@ -359,7 +374,6 @@ func (m *wide) try(value float64) (good, sure bool, err error) {
 	case length == 0 || -value <= tiny*size: // below rounding
 		rho = 1
 	}
-	sure = tau < m.radius && math.Abs(rho-1) < 0.1
 	m.trust(rho, tau)
 	if m.back = !(rho > 0.05); m.back {
 		return false, false, nil
@@ -369,7 +383,7 @@ func (m *wide) try(value float64) (good, sure bool, err error) {
 	}
 	m.sizes[1]++
 	m.x, m.tx, m.y, m.ty, m.h, m.th, m.known = m.tx, m.x, m.ty, m.y, m.th, m.h, true
-	return true, sure, nil
+	return true, math.Abs(rho-1) < 0.1, nil
 }
 
 // none says that err means that there is no y*(x), or no number.
@@ -384,7 +398,8 @@ func (m *wide) arrived() bool {
 	for i, s := range m.s {
 		tau = max(tau, math.Abs(s))
 		size = max(size, m.unit[i]*(math.Abs(m.fx[i])+math.Abs(m.gv[i])))
-		if lo, hi := m.box.Bounds(i); !(m.x[i] <= lo && m.h[i] >= 0 || m.x[i] >= hi && m.h[i] <= 0) {
+		lo, hi := m.box.Bounds(i)
+		if still := m.lo[i] == m.hi[i]; !still && !(m.x[i] <= lo && m.h[i] >= 0) && !(m.x[i] >= hi && m.h[i] <= 0) {
 			h = max(h, m.unit[i]*math.Abs(m.h[i]))
 		}
 	}
@@ -399,12 +414,16 @@ func (m *wide) Health() bilevel.Health {
 		h.Gap = math.Inf(1)
 	}
 	h.Saddle = m.done && m.told.below < 0
+	h.NotConvex = m.waits
+	h.Slow = !m.done && h.Gradient > 30*h.StdErr && m.radius < 0x1p-20
 	return h
 }
 
 // Vectors visits what the last step was made of.
 func (m *wide) Vectors(visit func(name string, v []float64)) {
-	m.f.Vectors(visit)
+	if m.known { // else they may be those of a point that was left
+		m.f.Vectors(visit)
+	}
 	visit("the hypergradient", m.h)
 	visit("the step", m.s)
 }
@@ -421,7 +440,7 @@ func (m *wide) State(t *bilevel.State) {
 	for _, n := range []*int{&m.tried, &m.lastRead, &m.asks} {
 		t.Count(n)
 	}
-	for _, v := range []*float64{&m.radius, &m.credit, &m.norm, &m.cost, &m.first, &m.top,
+	for _, v := range []*float64{&m.radius, &m.credit, &m.norm, &m.cost, &m.noise, &m.top,
 		&m.told.gradient, &m.told.stdErr, &m.told.gap, &m.told.below} {
 		t.Float(v)
 	}
