@@ -13,7 +13,7 @@ import (
 )
 
 // products is the number of products with ∇²F after which a step is made.
-const products = 40
+const products = 120
 
 // wide is Newton where x is long, see the package comment: it keeps no dx² numbers, and asks all samples
 // at each point.
@@ -262,10 +262,12 @@ func (m *wide) square(i int) (sum float64) {
 	return sum
 }
 
-// still says that x_i may not move: not even few groups of samples know it, as with newton, or a
-// difference along it would be rounding.
+// still says that x_i may not move: not even few groups of samples know it, as with newton, its effect is
+// rounding, or a difference along it would be.
 func (m *wide) still(i int) bool {
-	if x := m.x[i]; math.Abs(x)+0x1p-20*m.unit[i] == math.Abs(x) {
+	lo, hi := m.box.Bounds(i)
+	x, free := math.Abs(m.x[i]), math.IsInf(lo, -1) && math.IsInf(hi, 1)
+	if x+0x1p-20*m.unit[i] == x || free && x > 0 && x < tiny*m.unit[i] {
 		return true
 	}
 	if m.whole() {
