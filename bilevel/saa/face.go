@@ -18,6 +18,7 @@ type face struct {
 	held    []bool  // by a bound
 	left    int     // products until the step is made
 	gain    float64 // what the model has fallen by
+	size    float64 // of the terms that hᵀs is the difference of
 	top     float64 // the largest ‖∇‖² of the model at 0, on the free face
 }
 
@@ -63,10 +64,19 @@ func (m *wide) find() (value float64, err error) {
 		}
 		more = more && m.left > 0
 	}
+	m.size = 0
+	for i, s := range m.s {
+		m.size += math.Abs(s) * m.unit[i] * (math.Abs(m.fx[i]) + math.Abs(m.gv[i]))
+	}
+	return m.model(), nil
+}
+
+// model is hᵀs + ½sᵀ∇²Fs.
+func (m *wide) model() (value float64) {
 	for i, s := range m.s {
 		value += s * (m.h[i]*m.unit[i] + m.bs[i]/2)
 	}
-	return value, nil
+	return value
 }
 
 // conjugate writes the direction d that minimises the model on the free face, or one along which ∇²F is

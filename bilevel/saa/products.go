@@ -126,14 +126,15 @@ func (m *wide) Step(it *bilevel.Iteration) error {
 			return it.UseSteps(0, 0, 0)
 		}
 		m.known = m.known && again
-		m.started, m.pending, m.pass, m.tried = true, true, again, 0
+		m.started, m.pending, m.pass = true, true, again
 		m.afford()
+		m.tried = 0
 	}
 	for more := !m.done && m.asks > 0; more && m.tried < 3*tries; m.tried++ {
-		credit := m.credit
+		credit, radius := m.credit, m.radius
 		var err error
 		if more, err = m.move(it); err != nil {
-			m.credit, m.known = credit, false
+			m.credit, m.radius, m.known = credit, radius, false
 			return err
 		}
 		if m.tried == 0 {
@@ -157,13 +158,13 @@ func (m *wide) Step(it *bilevel.Iteration) error {
 	return it.UseSteps(m.sizes[0], m.sizes[1], 0)
 }
 
-// afford sets how many samples are asked: all, or the first of them that the credit is enough for. While
-// these are few more than the last time, there are none.
+// afford sets how many samples are asked: all, or the first of them that the credit is enough for, with two
+// steps if the last block took as many. While these are few more than the last time, there are none.
 func (m *wide) afford() {
 	if m.asks = max(m.sides[0].n, m.sides[1].n); m.whole() || m.cost == 0 {
 		return
 	}
-	if few := m.credit / m.cost; few < float64(m.asks) {
+	if few := m.credit / (m.cost * float64(min(max(m.tried, 1), 2))); few < float64(m.asks) {
 		if m.asks = int(max(few, 0)); 4*m.asks < 5*m.lastRead {
 			m.asks = 0
 		}
@@ -209,11 +210,19 @@ func (m *wide) move(it *bilevel.Iteration) (more bool, err error) {
 	}
 	cut := m.cut()
 	good, sure, err := m.try(value)
-	sure = sure && !cut
-	if m.told.gradient = m.slope(m.h, nil); m.tried == 0 && cut {
+	for round := 0; round < 3 && !good && err == nil; round++ { // along the same step
+		for i := range m.s {
+			m.s[i] /= 4
+			m.bs[i] /= 4
+		}
+		m.size /= 4
+		value, cut = m.model(), true
+		good, sure, err = m.try(value)
+	}
+	if m.told.gradient = m.slope(m.h, nil); m.tried == 0 && cut && !m.whole() {
 		m.told.gap = math.Inf(1)
 	}
-	return m.whole() || !good || -value > solved*m.noise && !(sure && -value < 2*m.noise), err
+	return m.whole() || !good || -value > solved*m.noise && !(sure && !cut && -value < 2*m.noise), err
 }
 
 // lengths writes ℓ at z, and the factor of g_yy.
@@ -341,7 +350,7 @@ func (m *wide) slope(v, u []float64) (sum float64) {
 // try goes to the end of the step, and stays there where F has fallen as the model, whose value is
 // given, foresaw. sure says that it fell by just that.
 func (m *wide) try(value float64) (good, sure bool, err error) {
-	tau, length, size := 0.0, 0.0, 0.0
+	tau, length := 0.0, 0.0
 	for i, x := range m.x {
 		lo, hi := m.box.Bounds(i)
 		m.tx[i] = min(max(x+m.s[i]*m.unit[i], lo), hi)
@@ -353,7 +362,6 @@ func (m *wide) try(value float64) (good, sure bool, err error) {
 		}
 		m.d[i] = m.tx[i] - x
 		length = math.Hypot(length, m.d[i])
-		size += math.Abs(m.d[i]) * (math.Abs(m.fx[i]) + math.Abs(m.gv[i]))
 		tau = max(tau, math.Abs(m.s[i]))
 	}
 	mat.MulVecTrans(m.ty, m.xy, m.d)
@@ -373,7 +381,7 @@ func (m *wide) try(value float64) (good, sure bool, err error) {
 	switch {
 	case err != nil:
 		rho = -1
-	case length == 0 || -value <= tiny*size: // below rounding
+	case length == 0 || -value <= tiny*m.size: // below rounding
 		rho = 1
 	}
 	m.trust(rho, tau)
