@@ -18,6 +18,7 @@ type face struct {
 	held    []bool  // by a bound
 	left    int     // products until the step is made
 	gain    float64 // what the model has fallen by
+	part    float64 // of the gain, what a product must gain, times their number
 	size    float64 // of the terms that hᵀs is the difference of
 	top     float64 // the largest ‖∇‖² of the model at 0, on the free face
 }
@@ -47,11 +48,11 @@ func (m *wide) find() (value float64, err error) {
 			rr += r * r
 		}
 		if most < 0 {
-			share := 0x1p-20
-			if m.top = max(m.top, rr); m.whole() && rr > 0 { // superlinear
-				share = min(settled, math.Sqrt(math.Sqrt(rr/m.top)))
+			m.top = max(m.top, rr)
+			most, m.part = 0x1p-40*rr, settled
+			if share := math.Sqrt(math.Sqrt(rr / m.top)); m.whole() && share < settled { // superlinear
+				most, m.part, m.left = share*share*rr, share*share, 3*products
 			}
-			most = share * share * rr
 		}
 		if rr <= most {
 			break
@@ -80,8 +81,8 @@ func (m *wide) model() (value float64) {
 }
 
 // conjugate writes the direction d that minimises the model on the free face, or one along which ∇²F is
-// negative, to the length Δ. It ends at ‖r‖² ≤ most; where samples are still to come, at a product that
-// gains less than a share of what all have gained, over their number (Nash, Sofer, Oper. Res. Lett. 9, 1990).
+// negative, to the length Δ. It ends at ‖r‖² ≤ most, or at a product that gains less than a part of what all
+// have gained, over their number (Nash, Sofer, Oper. Res. Lett. 9, 1990).
 func (m *wide) conjugate(rr, most float64) error {
 	clear(m.d)
 	clear(m.bd)
@@ -118,7 +119,7 @@ func (m *wide) conjugate(rr, most float64) error {
 				bent = bent || to < m.lo[i] || to > m.hi[i]
 			}
 		}
-		if bent || rr <= most || !m.whole() && k > 2 && k*gain <= settled*m.gain {
+		if bent || rr <= most || k > 2 && k*gain <= m.part*m.gain {
 			break
 		}
 		for i := range m.p {

@@ -13,7 +13,7 @@ import (
 )
 
 // products is the number of products with ∇²F after which a step is made.
-const products = 120
+const products = 40
 
 // wide is Newton where x is long, see the package comment: it keeps no dx² numbers, and asks all samples
 // at each point.
@@ -198,7 +198,7 @@ func (m *wide) move(it *bilevel.Iteration) (more bool, err error) {
 		return false, nil
 	}
 	if m.tried == 0 {
-		m.noise, m.told.gap, m.told.stdErr = -value*solved, -value, 0
+		m.noise, m.told.gap, m.told.stdErr = -value*settled, -value, 0
 		if m.lastRead > 0 && !m.whole() {
 			share := float64(m.lastRead) / float64(m.asks-m.lastRead) // of the variance of what they changed
 			mat.Axpy(m.was, -1, m.h)
@@ -222,7 +222,7 @@ func (m *wide) move(it *bilevel.Iteration) (more bool, err error) {
 	if m.told.gradient = m.slope(m.h, nil); m.tried == 0 && cut && !m.whole() {
 		m.told.gap = math.Inf(1)
 	}
-	return m.whole() || !good || -value > solved*m.noise && !(sure && !cut && -value < 2*m.noise), err
+	return m.whole() || !good || -value > settled*m.noise && !(sure && !cut && -value < 2*m.noise), err
 }
 
 // lengths writes ℓ at z, and the factor of g_yy.
