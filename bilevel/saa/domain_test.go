@@ -43,10 +43,15 @@ func ridge(t *testing.T, seed, terms uint64) *auto.Problem {
 // Down the flats of exp(x) no run ends by overflow: it is where the hypergradient vanishes, or says
 // what keeps it.
 func TestNoBounds(t *testing.T) {
+	noBounds(t, saa.Newton{})
+	noBounds(t, saa.ByProducts{})
+}
+
+func noBounds(t *testing.T, m bilevel.Method) {
 	for seed := range uint64(10) {
 		for _, terms := range []uint64{0, 40} {
 			p := ridge(t, seed, terms)
-			s, err := bilevel.New(p, saa.Newton{}, bilevel.Options{Seed: seed})
+			s, err := bilevel.New(p, m, bilevel.Options{Seed: seed})
 			require.NoError(t, err)
 			r, err := s.Run(t.Context(), bilevel.Run{Xi: 2000})
 			require.NoError(t, err, "seed %d, %d terms", seed, terms)

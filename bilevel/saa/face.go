@@ -200,9 +200,8 @@ func (m *wide) mul(q, p []float64) error {
 
 // difference is the length of one along s, and js of y: 2⁻²⁰ of ℓ, and of ‖y‖_H.
 func (m *wide) difference(s, js []float64) float64 {
-	mat.MulVecSym(m.ty, m.yy, js)
-	share := math.Sqrt(max(0, mat.Dot(m.ty, js)))
-	if share /= m.norm; math.IsNaN(share) || math.IsInf(share, 1) {
+	share := m.normH(js) / m.norm
+	if math.IsNaN(share) || math.IsInf(share, 1) {
 		share = 0
 	}
 	for i, v := range s {

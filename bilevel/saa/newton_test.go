@@ -351,11 +351,13 @@ func TestCalls(t *testing.T) {
 		require.ErrorIs(t, err, bilevel.ErrOption)
 		require.ErrorContains(t, err, "Newton.Calls")
 	}
-	s, err := bilevel.New(p, saa.Newton{Calls: 8}, bilevel.Options{})
-	require.NoError(t, err)
-	_, err = s.Run(t.Context(), bilevel.Run{Xi: 20000})
-	require.NoError(t, err)
-	assert.Less(t, s.Counts().Evaluations(), uint64(16*20000))
+	for _, m := range []bilevel.Method{saa.Newton{Calls: 8}, saa.ByProducts{Newton: saa.Newton{Calls: 8}}} {
+		s, err := bilevel.New(p, m, bilevel.Options{})
+		require.NoError(t, err)
+		_, err = s.Run(t.Context(), bilevel.Run{Xi: 20000})
+		require.NoError(t, err)
+		assert.Less(t, s.Counts().Evaluations(), uint64(16*20000))
+	}
 	_, err = bilevel.New(many{p}, saa.Newton{}, bilevel.Options{Set: bilevel.Simplex{}})
 	require.ErrorIs(t, err, bilevel.ErrOption)
 	assert.False(t, errors.Is(err, bilevel.ErrDiverged))

@@ -30,12 +30,14 @@ type wide struct {
 	th     []float64
 	xy     *mat.Dense
 	yy     *mat.Sym
+	gy, hy []float64     // the g_y asked last; scratch
 	chol   chol.Cholesky // of yy at z
 	fx, gv []float64     // f_x and g_xy v, whose difference h is
 	unit   []float64     // ℓ
 	norm   float64       // the largest ‖y‖_H
 	most   []float64     // the most that ‖Je_i‖ in H was
 	f2, c2 []float64     // sums over groups of samples of the squares of f_x and of the rows of g_xy
+	flat   []bool        // x_i has next to no effect any more
 	asks   int           // samples that a point is asked of
 	cost   float64       // evaluations of a step for each of them
 	back   bool          // the last step was taken back
@@ -52,8 +54,11 @@ func (m *newton) newWide(it *bilevel.Iteration) (bilevel.Stepper, error) {
 		return nil, option.Bad("saa.Newton: Options.Set is %T, and dx %d: above %d it takes a bilevel.BoundedSet alone",
 			it.Set(), dx, mostOther)
 	}
-	w := &wide{newton: *m, box: box, xy: mat.NewDense(dx, dy), yy: mat.NewSym(dy), y: make([]float64, dy), ty: make([]float64, dy)}
-	w.held = make([]bool, dx)
+	w := &wide{newton: *m, box: box, xy: mat.NewDense(dx, dy), yy: mat.NewSym(dy)}
+	for _, v := range []*[]float64{&w.y, &w.ty, &w.gy, &w.hy} {
+		*v = make([]float64, dy)
+	}
+	w.held, w.flat = make([]bool, dx), make([]bool, dx)
 	for _, v := range []*[]float64{&w.x, &w.h, &w.was, &w.tx, &w.th, &w.unit, &w.most, &w.f2, &w.c2, &w.out,
 		&w.s, &w.bs, &w.d, &w.bd, &w.r, &w.p, &w.q, &w.lo, &w.hi} {
 		*v = make([]float64, dx)
@@ -89,7 +94,9 @@ func (p *samples) GradF(fx, fy, x, y []float64, _ []bilevel.Sample) error {
 }
 
 func (p *samples) GradG(gy, x, y []float64, _ []bilevel.Sample) error {
-	return p.mean(1, gy, nil, func(g []bilevel.Sample) error { return p.it.Oracle().GradG(gy, x, y, g) })
+	err := p.mean(1, gy, nil, func(g []bilevel.Sample) error { return p.it.Oracle().GradG(gy, x, y, g) })
+	copy(p.w.gy, gy)
+	return err
 }
 
 func (p *samples) HessG(yy *mat.Sym, x, y []float64, _ []bilevel.Sample) error {
@@ -241,13 +248,24 @@ func (m *wide) lengths(it *bilevel.Iteration) error {
 	if err != nil {
 		return err
 	}
-	mat.MulVecSym(m.ty, m.yy, m.y)
-	m.norm = max(m.norm, math.Sqrt(max(0, mat.Dot(m.ty, m.y))))
+	m.chol.SolveVec(m.ty, m.gy)
+	top := 0.0
+	for j, y := range m.y {
+		m.ty[j] = y - m.ty[j]
+		top = max(top, math.Abs(m.ty[j]))
+	}
+	for j, y := range m.ty { // a large H would see rounding
+		if math.Abs(y) < 0x1p-50*top {
+			m.ty[j] = 0
+		}
+	}
+	m.norm = max(m.norm, min(m.normH(m.y), m.normH(m.ty)))
 	for i := range m.unit {
 		lo, hi := m.box.Bounds(i)
 		m.chol.SolveVec(m.ty, m.xy.Row(i))
 		d := math.Sqrt(max(0, mat.Dot(m.ty, m.xy.Row(i))))
 		m.most[i] = max(m.most[i], d)
+		m.flat[i] = math.IsInf(lo, -1) && math.IsInf(hi, 1) && d < 0x1p-10*m.most[i] && m.fx[i] == 0
 		if m.unit[i] = hi - lo; math.IsInf(m.unit[i], 1) {
 			d = max(d, m.most[i]/16)
 		}
@@ -259,6 +277,12 @@ func (m *wide) lengths(it *bilevel.Iteration) error {
 		}
 	}
 	return nil
+}
+
+// normH is ‖y‖ in the norm of g_yy.
+func (m *wide) normH(y []float64) float64 {
+	mat.MulVecSym(m.hy, m.yy, y)
+	return math.Sqrt(max(0, mat.Dot(m.hy, y)))
 }
 
 // square is that of row i of g_xy, where y_j is scaled by (g_yy)_jj^−½.
@@ -425,6 +449,11 @@ func (m *wide) Health() bilevel.Health {
 	}
 	h.Saddle = m.done && m.told.below < 0
 	h.NotConvex = m.waits
+	for i, flat := range m.flat {
+		if flat {
+			h.Flat = append(h.Flat, i)
+		}
+	}
 	h.Slow = !m.done && h.Gradient > 30*h.StdErr && m.radius < 0x1p-20
 	return h
 }
@@ -446,6 +475,9 @@ func (m *wide) State(t *bilevel.State) {
 	t.Floats(m.x, m.y, m.was, m.most)
 	for _, f := range []*bool{&m.started, &m.done, &m.pending, &m.pass, &m.back, &m.waits} {
 		t.Flag(f)
+	}
+	for i := range m.flat {
+		t.Flag(&m.flat[i])
 	}
 	for _, n := range []*int{&m.tried, &m.lastRead, &m.asks} {
 		t.Count(n)

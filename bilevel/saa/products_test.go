@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -95,9 +96,23 @@ func TestFewRowsArrive(t *testing.T) {
 	}
 }
 
+// within has no value where an entry of x is beyond its edge.
+type within struct {
+	*quadratic.Problem
+	edge float64
+}
+
+func (p within) GradF(fx, fy, x, y []float64, xi []bilevel.Sample) error {
+	if slices.Max(x) > p.edge || slices.Min(x) < -p.edge {
+		return bilevel.ErrDomain
+	}
+	return p.Problem.GradF(fx, fy, x, y, xi)
+}
+
 // Sums that are not convex or of condition 1e4, and with STABLE_LONG=1 one of 2,000 × 200, are solved
-// to rounding.
+// to rounding, and not asked beyond the bounds.
 func TestSumsByProducts(t *testing.T) {
+	const edge = 0.3
 	for _, o := range []quadratic.Options{
 		noisy(1, quadratic.Options{Seed: 81, Terms: 40, Dx: 2000, Dy: 200}),
 		noisy(1, quadratic.Options{Seed: 82, Terms: 200, LP: 1e4}),
@@ -110,8 +125,8 @@ func TestSumsByProducts(t *testing.T) {
 		p, err := quadratic.New(o)
 		require.NoError(t, err)
 		dx, _ := p.Dims()
-		set := bilevel.UniformBox(dx, -0.3, 0.3)
-		s, err := bilevel.New(p, saa.ByProducts{}, bilevel.Options{Set: set, LowerBatch: 10, UpperBatch: 10})
+		set := bilevel.UniformBox(dx, -edge, edge)
+		s, err := bilevel.New(within{p, edge}, saa.ByProducts{}, bilevel.Options{Set: set, LowerBatch: 10, UpperBatch: 10})
 		require.NoError(t, err)
 		r, err := s.Run(t.Context(), bilevel.Run{Phi: o.Terms * 60})
 		require.NoError(t, err)
@@ -127,8 +142,14 @@ func TestSumsByProducts(t *testing.T) {
 	}
 }
 
-// On a stream the error is that of the samples at the end of the last block, at least half of them.
+// On a stream the error is that of the samples at the end of the last block, at least half of them, from
+// starts near and far.
 func TestStreamByProducts(t *testing.T) {
+	streamByProducts(t, 1)
+	streamByProducts(t, 1e4)
+}
+
+func streamByProducts(t *testing.T, far float64) {
 	p, err := quadratic.New(noisy(0.5, quadratic.Options{Seed: 84, Dx: 30}))
 	require.NoError(t, err)
 	x, best := p.Optimum()
@@ -137,7 +158,11 @@ func TestStreamByProducts(t *testing.T) {
 	ratio, gap := 0.0, 0.0
 	const runs, n = 12, 5120 // 2(30+10) doubled
 	for seed := range uint64(runs) {
-		s, err := bilevel.New(p, saa.ByProducts{}, bilevel.Options{X0: start(x, seed), Seed: seed, UpperBatch: 10, LowerBatch: 10})
+		x0 := start(x, seed)
+		for i := range x0 {
+			x0[i] *= far
+		}
+		s, err := bilevel.New(p, saa.ByProducts{}, bilevel.Options{X0: x0, Seed: seed, UpperBatch: 10, LowerBatch: 10})
 		require.NoError(t, err)
 		r, err := s.Run(t.Context(), bilevel.Run{Xi: n})
 		require.NoError(t, err)
@@ -159,8 +184,8 @@ func TestByProductsResumes(t *testing.T) {
 	p, err := quadratic.New(noisy(1, quadratic.Options{Seed: 85, Nonconvex: 1}))
 	require.NoError(t, err)
 	o, run := bilevel.Options{Seed: 3, Set: bilevel.UniformBox(10, -1, 1)}, bilevel.Run{Xi: 700}
-	calls := &interrupting{Problem: p.Clone()}
-	whole, err := bilevel.New(calls, saa.ByProducts{}, o)
+	calls, m := &interrupting{Problem: p.Clone()}, saa.ByProducts{Newton: saa.Newton{Calls: 8}}
+	whole, err := bilevel.New(calls, m, o)
 	require.NoError(t, err)
 	want, err := whole.Run(t.Context(), run)
 	require.NoError(t, err)
@@ -168,7 +193,7 @@ func TestByProductsResumes(t *testing.T) {
 	inside := 0
 	for _, at := range []int{50, 130, 300, 700, 1500, calls.calls - 5} {
 		ctx, cancel := context.WithCancel(t.Context())
-		s, err := bilevel.New(&interrupting{Problem: p.Clone(), at: at, cancel: cancel}, saa.ByProducts{}, o)
+		s, err := bilevel.New(&interrupting{Problem: p.Clone(), at: at, cancel: cancel}, m, o)
 		require.NoError(t, err)
 		if _, err = s.Run(ctx, run); err == nil {
 			continue
@@ -176,7 +201,7 @@ func TestByProductsResumes(t *testing.T) {
 		require.ErrorIs(t, err, context.Canceled)
 		file := filepath.Join(t.TempDir(), "run")
 		require.NoError(t, s.SaveFile(file))
-		again, err := bilevel.New(p, saa.ByProducts{}, o)
+		again, err := bilevel.New(p, m, o)
 		require.NoError(t, err)
 		require.NoError(t, again.LoadFile(file))
 		got, err := again.Run(t.Context(), run)

@@ -17,13 +17,13 @@ import (
 // rare is g = ½‖y‖² − (x_0 + b)y_0 − m(x_1 + c)y_1 with m = w in one sample of w, else 0, and f =
 // ½(y_0 − 1 − e_0)² + ½(y_1 − 2 − e_1)²; b, c, e ~ N(0, 0.3²). F = ½‖x − (1, 2)‖² for a stream.
 type rare struct {
-	w           float64
+	w, dust     float64 // dust: m in the others
 	terms, seed uint64
 }
 
 func (p *rare) draw(s bilevel.Sample, kind uint64) (m float64, n [2]float64) {
 	rng := rand.New(rand.NewPCG(uint64(s)+p.seed<<32, kind))
-	if rng.Float64() < 1/p.w {
+	if m = p.dust; rng.Float64() < 1/p.w {
 		m = p.w
 	}
 	return m, [2]float64{0.3 * rng.NormFloat64(), 0.3 * rng.NormFloat64()}
@@ -114,6 +114,25 @@ func TestRareEvents(t *testing.T) {
 						assert.Less(t, f, 2.5, "weight %v, seed %d", w, seed)
 					}
 				}
+			}
+		}
+	}
+}
+
+// By products, an entry does not move before samples tell what it does: from 10 expected events on no run
+// ends above where it began, and before them none goes where rounding says.
+func TestRareEventsByProducts(t *testing.T) {
+	for _, w := range []float64{10, 30, 100, 300} {
+		for seed := range uint64(30) {
+			for n, dust := range map[float64]float64{1: 1e-18, 10: 0} {
+				p := &rare{w: w, seed: seed, dust: dust}
+				s, err := bilevel.New(p, saa.ByProducts{}, bilevel.Options{Seed: seed, X0: []float64{0, 10 * dust}})
+				require.NoError(t, err)
+				_, err = s.Run(t.Context(), bilevel.Run{Xi: uint64(n * w)})
+				require.NoError(t, err)
+				x := s.X()
+				most := 2.5 + 100*(10-n)
+				assert.Less(t, (math.Pow(x[0]-1, 2)+math.Pow(x[1]-2, 2))/2, most, "weight %v, seed %d", w, seed)
 			}
 		}
 	}
