@@ -50,8 +50,11 @@ func (m *wide) find() (value float64, err error) {
 		if most < 0 {
 			m.top = max(m.top, rr)
 			most, m.part = 0x1p-40*rr, settled
-			if share := math.Sqrt(math.Sqrt(rr / m.top)); m.whole() && share < settled { // superlinear
-				most, m.part, m.left = share*share*rr, share*share, 3*products
+			if m.whole() { // superlinear
+				share := min(settled, math.Sqrt(math.Sqrt(rr/m.top)))
+				if most = share * share * rr; share < settled {
+					m.part, m.left = share*share, 3*products
+				}
 			}
 		}
 		if rr <= most {
