@@ -94,16 +94,17 @@ func (m *newton) move(it *bilevel.Iteration) (more bool, err error) {
 	if poor {
 		return false, nil
 	}
-	m.asked, m.of = true, m.share(stat)
-	good, credit, rough := false, m.credit, m.rough
+	enough, good, credit, rough := false, false, m.credit, m.rough
+	m.asked = true
+	m.of, enough = m.share(stat)
 	if m.of > 0 {
 		err = m.askPart(it, p, false)
 	}
 	if err == nil {
-		good, err = m.try(it, stat)
+		good, err = m.try(it, stat, enough)
 	}
 	if m.of = 0; errors.Is(err, errPart) {
-		good, err = m.try(it, stat)
+		good, err = m.try(it, stat, true)
 	}
 	if err != nil { // goes on from here
 		m.credit, m.rough = credit, rough
@@ -147,21 +148,25 @@ func (m *newton) unread(stat float64) float64 {
 var errPart = errors.New("saa: the part is too small")
 
 // share is the number of samples on which a step changes h by as much as on all, to a share of the
-// standard error of h. It is 0 where that takes more than a quarter of them, or all are due.
-func (m *newton) share(stat float64) int {
+// standard error of h. Where that takes more than a quarter of them, or all are due, it is enough to
+// see a bad step alone, or 0.
+func (m *newton) share(stat float64) (of int, enough bool) {
 	p, c, n := m.now, m.curve, m.sides[1].n
-	if !m.lockstep() || m.far == 0 || n >= reread*m.lastRead || p.n != [2]float64{float64(n), float64(n)} {
-		return 0
+	if !m.lockstep() || m.far == 0 || p.n != [2]float64{float64(n), float64(n)} {
+		return 0, false
 	}
 	for i, x := range p.x {
 		c.x[i] = x - p.xa[i]
 	}
-	way := c.norm(c.x, m.step.s, p.unit)
-	of := max(float64(c.least(len(p.x))), max(p.unequal(c.free), m.rough)*way*way/(partly*partly*stat))
-	if of > float64(n)/4 {
-		return 0
+	way, least := c.norm(c.x, m.step.s, p.unit), c.least(len(p.x))
+	most := max(float64(least), max(p.unequal(c.free), m.rough)*way*way/(partly*partly*stat))
+	switch {
+	case n < reread*m.lastRead && most <= float64(n)/4:
+		return int(most), true
+	case probe*least < n:
+		return least, false
 	}
-	return int(of)
+	return 0, false
 }
 
 // arrived says that no free entry has a gradient above rounding, and y none.
@@ -246,8 +251,9 @@ func (m *newton) stat() float64 {
 	return sum
 }
 
-// try reads all samples, or the part, at the end of the step, and takes it where F has fallen as foreseen.
-func (m *newton) try(it *bilevel.Iteration, stat float64) (good bool, err error) {
+// try reads all samples, or the part, at the end of the step, and takes it where F has fallen as
+// foreseen. A part that is not enough may take it back alone.
+func (m *newton) try(it *bilevel.Iteration, stat float64, enough bool) (good bool, err error) {
 	p, t, c, s := m.now, m.to, m.curve, m.step.s
 	for i, x := range p.x {
 		t.x[i] = x + s[i]
@@ -261,7 +267,7 @@ func (m *newton) try(it *bilevel.Iteration, stat float64) (good bool, err error)
 	mat.Axpy(p.w, -1, p.y)
 	way := p.normH(p.w)
 	unsettled := p.normH(p.u) > settled*way
-	tau, fall, size := 0.0, 0.0, 0.0
+	tau, fall, size, doubt := 0.0, 0.0, 0.0, 0.0
 	for i, si := range s {
 		if si != 0 {
 			tau = max(tau, math.Abs(si)/p.unit[i])
@@ -289,13 +295,11 @@ func (m *newton) try(it *bilevel.Iteration, stat float64) (good bool, err error)
 		return false, err
 	}
 	if m.of > 0 {
-		doubt := m.doubt(t)
+		doubt = m.doubt(t)
 		if far := m.step.length; far > 0 {
 			m.rough = max(float64(m.of)*doubt*doubt/(far*far), m.rough/2)
 		}
-		if doubt > partly*math.Sqrt(stat) {
-			return false, errPart
-		}
+		enough = enough && doubt <= partly*math.Sqrt(stat)
 	}
 	rem := c.rem
 	for i, si := range s {
@@ -315,6 +319,9 @@ func (m *newton) try(it *bilevel.Iteration, stat float64) (good bool, err error)
 	}
 	if tau == 0 || -m.step.model <= tiny*size { // below rounding
 		rho = 1
+	}
+	if m.of > 0 && !enough && rho != -1 && !(fall-doubt*m.step.length > 0.05*m.step.model) {
+		return false, errPart
 	}
 	if carried := p.carried(); !(rho > 0.25 && rho < 4) && (carried || unsettled) { // the model at z may be wrong
 		if carried {

@@ -314,6 +314,35 @@ func TestPartTellsItsError(t *testing.T) {
 	assert.Greater(t, used, 20)
 }
 
+// A part that is too small to take a step sees that F rises, and takes the step back alone.
+func TestPartTakesABadStepBack(t *testing.T) {
+	var m *newton
+	var it *bilevel.Iteration
+	c := theorems(t)[1]
+	s, err := bilevel.New(stream.Of(c.p), spy{at: &m, it: &it}, bilevel.Options{Set: c.set, UpperBatch: 64, LowerBatch: 64})
+	require.NoError(t, err)
+	_, err = s.Run(t.Context(), bilevel.Run{Xi: 4096})
+	require.NoError(t, err)
+	p := m.now
+	require.NoError(t, m.read(it, p, p))
+	require.NoError(t, p.upper(m.curve))
+	m.step.find(m.curve, p, 1)
+	m.radius, m.of = 1, 128
+	require.NoError(t, m.askPart(it, p, false))
+	_, err = m.try(it, m.stat(), false)
+	assert.ErrorIs(t, err, errPart)
+	for _, i := range m.curve.free {
+		m.step.s[i] += p.unit[i] / 4
+	}
+	credit := m.credit
+	good, err := m.try(it, m.stat(), false)
+	require.NoError(t, err)
+	assert.False(t, good)
+	assert.Same(t, p, m.now)
+	assert.Less(t, m.radius, 0.1)
+	assert.Less(t, credit-m.credit, 4096.)
+}
+
 // Where a carried y has left what is known of g_yy, the run goes back to where all samples were read.
 func TestBack(t *testing.T) {
 	var m *newton
