@@ -53,7 +53,11 @@ type DivergedError struct {
 }
 
 func (e *DivergedError) Error() string {
-	return fmt.Sprintf("bilevel: run diverged at step %d: %s is %g", e.Step, e.Quantity, e.Value)
+	text := fmt.Sprintf("bilevel: run diverged at step %d: %s is %g", e.Step, e.Quantity, e.Value)
+	if e.Quantity == "‖x − x⁰‖" && e.Value > 0 {
+		text += "; where F falls for ever, only a set (Options.Set) holds x"
+	}
+	return text
 }
 
 func (e *DivergedError) Unwrap() error { return ErrDiverged }

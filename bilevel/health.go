@@ -74,8 +74,8 @@ func (h Health) Warnings() (list []string) {
 			"start elsewhere")
 	}
 	if n := len(h.Flat); n > 0 {
-		list = append(list, fmt.Sprintf("F does not change with %d of the entries of x where the run is, such as x[%d]; another "+
-			"start, or bounds that keep them from there, may lead lower", n, h.Flat[0]))
+		list = append(list, fmt.Sprintf("F does not change with %d of the entries of x where the run is, such as x[%d]: its "+
+			"minimum may be at infinity; another start, or bounds that keep them from there, may lead lower", n, h.Flat[0]))
 	}
 	if h.Slow {
 		list = append(list, fmt.Sprintf("x hardly moves, where the hypergradient is %.3g ± %.1g; another start or a box "+

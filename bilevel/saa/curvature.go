@@ -20,6 +20,7 @@ type curvature struct {
 	old   []bool     // rows that are to be asked again
 	known []bool     // entries of x that the samples know
 	most  []float64  // the most that ‖Je_i‖ in H was
+	best  []float64  // x_i there
 	span  []float64  // the largest |x_i| so far; an effect of y that is rounding there is none
 	shift float64    // what Je_i has changed since, at most, over itself
 	fresh bool       // rows were asked since the last step
@@ -47,7 +48,7 @@ func newCurvature(dx, dy int) *curvature {
 	y := func() []float64 { return make([]float64, dy) }
 	return &curvature{
 		b: mat.NewDense(dx, dx), e: mat.NewDense(dx, dy), j: mat.NewDense(dx, dy),
-		have: make([]bool, dx), old: make([]bool, dx), known: make([]bool, dx), span: x(), most: x(),
+		have: make([]bool, dx), old: make([]bool, dx), known: make([]bool, dx), span: x(), most: x(), best: x(),
 		fx: x(), fy: y(), hv: y(), xv: x(), fx0: x(), fy0: y(), hv0: y(), xv0: x(), x: x(), y: y(),
 		sub: *mat.NewSym(dx), work: *mat.NewDense(dx, dx), col: x(), rem: x(),
 	}
@@ -109,7 +110,7 @@ func (m *newton) learn(it *bilevel.Iteration, most int) (asked bool, err error) 
 		if c.have[i] && !c.old[i] {
 			continue
 		}
-		eps := 0x1p-20 * p.unit[i]
+		eps := max(0x1p-20*p.unit[i], 0x1p-40*math.Abs(p.x[i]))
 		if _, hi := m.step.bounds(i); p.x[i]+eps > hi {
 			eps = -eps
 		}
@@ -224,8 +225,8 @@ func (c *curvature) secant(s, r, unit []float64) {
 }
 
 // metric sets sub to |B| of the free entries, in units ℓ and of scale: the eigenvalues of B with their signs
-// taken away, and raised to 2⁻⁴⁰ of the largest.
-func (c *curvature) metric(unit []float64) error {
+// taken away, and raised to 2⁻⁴⁰ of the largest, or where B is 0 of the slope h.
+func (c *curvature) metric(unit, h []float64) error {
 	n := len(c.free)
 	c.below, c.scale = 1, 0
 	if n == 0 {
@@ -239,6 +240,9 @@ func (c *curvature) metric(unit []float64) error {
 			largest = max(largest, math.Abs(v))
 		}
 	}
+	for a := 0; largest == 0 && a < n; a++ {
+		largest = math.Abs(h[c.free[a]]) * unit[c.free[a]]
+	}
 	_, e := math.Frexp(largest)
 	c.scale = math.Ldexp(1, min(max(e, -1000), 1000))
 	mat.ScaleSym(&sub, 1/c.scale, &sub)
@@ -249,6 +253,7 @@ func (c *curvature) metric(unit []float64) error {
 	top := max(math.Abs(values[0]), math.Abs(values[n-1]))
 	if !(top > 0) {
 		c.below = 0
+		mat.AddIdentity(&sub, 0x1p-40)
 		return nil
 	}
 	if c.below = values[0] / top; c.below > 0x1p-40 {
@@ -296,7 +301,7 @@ func (c *curvature) State(t *bilevel.State) {
 	t.Dense(c.e)
 	t.Dense(c.j)
 	t.Count(&c.n)
-	t.Floats(c.span, c.most)
+	t.Floats(c.span, c.most, c.best)
 	t.Flag(&c.fresh)
 	for i := range c.have {
 		t.Flag(&c.have[i])

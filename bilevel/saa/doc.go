@@ -24,21 +24,24 @@
 //	lower    ĝ = mean g_y carried to z;   H = mean g_yy, eigenvalues at least half their noise;   u = −H⁻¹ĝ
 //	upper    v = H⁻¹f_y,  J = −H⁻¹g_xyᵀ,  h = f_x − g_xy v + Bδ_x + E(δ_y − Jδ_x + u), that is at (x, y + u)
 //	lengths  ℓ_i = min(width of X, max‖y‖_H/‖Je_i‖_H): how far x_i alone goes until y* moves by its own size;
-//	         without a width, ‖Je_i‖_H counts as a sixteenth of the most that it was, at least
+//	         without a width, ‖Je_i‖_H counts as a quarter of the most that it was, at least, and x_i goes no
+//	         farther from there than to 1/N of it, until all terms are known
 //	learn    with q = f_x − g_xy v + Jᵀ(f_y − g_yy v), v and J fixed:  B e_i = [q(z + ε(e_i, Je_i)) − q(z)]/ε
 //	metric   M = |B| on the entries that may move, in units ℓ
 //	find     s = argmin hᵀs + ½sᵀMs  over x + s in X,  |s_i| ≤ Δℓ_i·min(1, |h_i|/σ_i),  σ_i the standard error of h_i
 //	follow   x⁺ = x + s,  y⁺ = y + u + Js
 //	unread   x⁺ stands as it is while the remainder of the model is below a tenth of the standard error
-//	         of h; it is taken from the last steps read, and grows with the length or its square, or with J
-//	share    else the first n samples are asked at z and z⁺, and the sums at z⁺ are those at z and N/n times
-//	         what those of the part changed by; n = D‖x⁺ − x_a‖²_M/(.3²stat), all were asked last at x_a, and
+//	         of h, and no x_i without a width goes beyond Δℓ, or moves what it acts on by its size; the
+//	         remainder is taken from the last steps read, and grows with the length or its square, or with J
+//	share    else, as near, the first n samples are asked at z and z⁺, and the sums at z⁺ are those at z and N/n
+//	         times what those of the part changed by; n = D‖x⁺ − x_a‖²_M/(.3²stat), all were asked last at x_a,
 //	         D is 1 and the relative variance of a sample's g_xy, vᵀg_yy v, share of h⁺ − h; all if n > N/4,
 //	         unless an eighth at most, asked first, sees two standard errors beyond ϱ ≤ .05, or y* astray
 //	doubt    the standard error of h⁺ − h by how groups of the part differ: above .3√stat all are asked
 //	try      y⁺ is settled at z⁺ by Newton steps (settle), and
 //	         ϱ = ½sᵀ(h + h⁺)/(hᵀs + ½sᵀBs): F's fall by the trapezoid rule, of the same samples at both ends;
-//	         −1 where f or g have no value at z⁺ (bilevel.ErrDomain), or y* is far from where it should be
+//	         −1 where f or g have no value at z⁺ (bilevel.ErrDomain), or y* is far from where it
+//	         should be, or the entries of y are that an x_i without a width acts on
 //	trust    ϱ ≤ .05: back, Δ = τ/4;  ϱ < .25 or > 4: Δ = τ/2;  in (.75, 1.5): Δ ≥ 2τ;  in (.9, 1.1): Δ ≥ 4τ;  τ = max|s_i|/ℓ_i
 //	secant   B ← B + the least symmetric change (in units ℓ) that makes it foresee h⁺ − h along s, where all
 //	         samples were asked at both ends

@@ -67,7 +67,7 @@ func (m *newton) flat() (list []int) {
 	p := m.now
 	for i, x := range p.x {
 		lo, hi := m.step.bounds(i)
-		d := math.Sqrt(max(0, -mat.Dot(p.xy.Row(i), p.jt.Row(i))/p.n[1]))
+		d := p.effect(i)
 		off := math.IsInf(lo, -1) && math.IsInf(hi, 1) && (d == 0 || d < 0x1p-10*m.curve.most[i])
 		if p.f2[i] == 0 && (off || p.c2[i] == 0 && !m.whole() && x > lo && x < hi) {
 			list = append(list, i)

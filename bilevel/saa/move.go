@@ -51,13 +51,13 @@ func (m *newton) move(it *bilevel.Iteration) (more bool, err error) {
 		if err := it.Finite(p.h, p.u); err != nil {
 			return false, err
 		}
-		p.lengths(m.step.width, c.most)
+		p.lengths(m.step.width, c)
 		m.mayMove()
 		if asked, err = m.bend(it, poor); err != nil {
 			return false, err
 		}
 	}
-	if err := c.metric(p.unit); err != nil {
+	if err := c.metric(p.unit, p.h); err != nil {
 		return false, err
 	}
 	for _, i := range c.free {
@@ -78,7 +78,7 @@ func (m *newton) move(it *bilevel.Iteration) (more bool, err error) {
 	gone := c.norm(c.x, nil, p.unit)
 	if most := m.unread(stat); m.lockstep() && most > 0 {
 		ahead := c.norm(c.x, m.step.s, p.unit)
-		if ahead <= most || poor {
+		if ahead <= most && m.near() || poor {
 			if ahead > most && m.step.length > 0 {
 				m.step.cut(min(1, max(0, most-gone)/m.step.length))
 			}
@@ -126,8 +126,11 @@ func (m *newton) mayMove() {
 		c.known[i] = c.known[i] || m.sides[1].whole() || p.known(i)
 		// an effect on y that is rounding at all x_i so far tells nothing of an x_i without bounds
 		lost := math.IsInf(m.step.width(i), 1) && math.IsInf(lo, -1) && c.span[i] > 0 && c.span[i] < tiny*p.unit[i]
-		lost = lost || math.Abs(x)+0x1p-20*p.unit[i] == math.Abs(x) // differences would be rounding
-		if held := x <= lo && p.h[i] >= 0 || x >= hi && p.h[i] <= 0; (p.size[i] > 0 || m.whole()) && c.known[i] && !lost && !held {
+		lost = lost || p.f2[i] == 0 && math.Abs(x)+0x1p-20*p.unit[i] == math.Abs(x) // differences would be rounding
+		held := x <= lo && p.h[i] >= 0 || x >= hi && p.h[i] <= 0
+		off := p.effect(i)*float64(m.sides[1].n) < c.most[i] && (x-c.best[i])*p.h[i] < 0 // farther down a flat
+		held = held || off && math.IsInf(m.step.width(i), 1) && !m.whole()
+		if (p.size[i] > 0 || m.whole()) && c.known[i] && !lost && !held {
 			c.free = append(c.free, i)
 		}
 	}
@@ -142,6 +145,20 @@ func (m *newton) unread(stat float64) float64 {
 	}
 	q := audit * math.Sqrt(stat)
 	return min(2*m.far, max(q/m.slope, math.Sqrt(q/m.bow)), q/m.curve.shift)
+}
+
+// near says that each x_i without bounds ends within Δℓ_i of where all samples were asked last, and moves the
+// entries of y that it acts on by less than their own size on the way.
+func (m *newton) near() bool {
+	p := m.now
+	for _, i := range m.curve.free {
+		way := math.Abs(p.x[i] + m.step.s[i] - p.xr[i])
+		far := way > m.radius*p.unit[i] || way*max(p.effect(i), m.curve.most[i]/4) > p.felt(i, p.big)
+		if far && math.IsInf(m.step.width(i), 1) {
+			return false
+		}
+	}
+	return true
 }
 
 // errPart says that a part tells too little of a step.
@@ -161,7 +178,7 @@ func (m *newton) share(stat float64) (of int, enough bool) {
 	way, least := c.norm(c.x, m.step.s, p.unit), c.least(len(p.x))
 	most := max(float64(least), max(p.unequal(c.free), m.rough)*way*way/(partly*partly*stat))
 	switch {
-	case n < reread*m.lastRead && most <= float64(n)/4:
+	case n < reread*m.lastRead && most <= float64(n)/4 && m.near():
 		return int(most), true
 	case probe*least < n:
 		return least, false
@@ -261,6 +278,7 @@ func (m *newton) try(it *bilevel.Iteration, stat float64, enough bool) (good boo
 	copy(t.y, p.y)
 	t.norm = p.norm
 	copy(t.unit, p.unit)
+	copy(t.big, p.big)
 	copy(t.d, p.d)
 	m.step.follow(t.y, p)
 	copy(p.w, t.y)
@@ -313,8 +331,10 @@ func (m *newton) try(it *bilevel.Iteration, stat float64, enough bool) (good boo
 	rho := fall / m.step.model
 	for j, y := range t.y {
 		p.w[j] -= y - p.y[j]
+		p.dy[j] = y - p.y[j]
 	}
-	if miss := p.normH(p.w); !t.convex || miss > way && miss > settled*p.norm { // y* went elsewhere: h between is not known
+	if miss := p.normH(p.w); !t.convex || miss > way && miss > settled*p.norm || m.crossed() {
+		// y* went elsewhere: h between is not known
 		rho = -1
 	}
 	if tau == 0 || -m.step.model <= tiny*size { // below rounding
@@ -356,6 +376,25 @@ func (m *newton) try(it *bilevel.Iteration, stat float64, enough bool) (good boo
 	c.fresh = false
 	m.now, m.to = t, p
 	return true, nil
+}
+
+// crossed says that what an x_i without bounds acts on went elsewhere: p.w is by how much y* missed
+// where it should be, p.dy how it went.
+func (m *newton) crossed() bool {
+	p := m.now
+	for j := range p.w {
+		root := math.Sqrt(max(0, p.yy.At(j, j)/p.n[1]))
+		p.w[j] *= root
+		p.dy[j] *= root
+		p.hy[j] = p.w[j] + p.dy[j]
+	}
+	for _, i := range m.curve.free {
+		miss := p.felt(i, p.w)
+		if miss > min(p.felt(i, p.dy), p.felt(i, p.hy)) && miss > settled*p.felt(i, p.big) && math.IsInf(m.step.width(i), 1) {
+			return true
+		}
+	}
+	return false
 }
 
 // begin lets y settle at the start.

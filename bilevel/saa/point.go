@@ -22,6 +22,7 @@ type point struct {
 	size   []float64     // of the terms that h is the difference of
 	sure   []float64     // how sure the sign of h_i is, from 0 to 1
 	unit   []float64     // ℓ: how far each x_i alone goes until y* moves by its own size
+	big    []float64     // the largest |y_j|√H_jj so far
 	norm   float64       // the largest ‖y‖_H so far
 	clip   int           // eigenvalues of H below the floor
 	convex bool          // H is not indefinite, or no sample is left that could mend it
@@ -36,7 +37,7 @@ func newPoint(dx, dy int) *point {
 	y := func() []float64 { return make([]float64, dy) }
 	return &point{
 		x: x(), y: y(), sums: newSums(dx, dy), h0: mat.NewSym(dy), d: y(), g: y(), u: y(), f: y(), v: y(),
-		jt: mat.NewDense(dx, dy), h: x(), size: x(), unit: x(), sure: x(), dx: x(), dy: y(), w: y(), hy: y(), dyy: y(),
+		jt: mat.NewDense(dx, dy), h: x(), size: x(), unit: x(), sure: x(), dx: x(), dy: y(), w: y(), hy: y(), dyy: y(), big: y(),
 	}
 }
 
@@ -171,16 +172,22 @@ func (p *point) solve(dst, b []float64) error {
 	return err
 }
 
-// lengths writes ℓ. Where x_i has no bounds, what it does to y* counts as a sixteenth of the most that
-// it did, at least: down a flat of exp(x_i), a step may not go as far as y* seems to allow.
-func (p *point) lengths(width func(i int) float64, most []float64) {
+// lengths writes ℓ. Where x_i has no bounds, what it does to y* counts as a quarter of the most that it
+// did, at least: down a flat of exp(x_i), a step may not go as far as y* seems to allow.
+func (p *point) lengths(width func(i int) float64, c *curvature) {
 	p.norm = max(p.norm, p.normY())
+	for j, y := range p.y {
+		y = min(math.Abs(y), math.Abs(p.w[j])) // p.w is y + u
+		p.big[j] = max(p.big[j], y*math.Sqrt(max(0, p.yy.At(j, j)/p.n[1])))
+	}
 	for i := range p.unit {
-		// ‖Je_i‖² in H
-		d := math.Sqrt(max(0, -mat.Dot(p.xy.Row(i), p.jt.Row(i))/p.n[1]))
+		d := p.effect(i)
 		p.unit[i] = width(i)
-		if most[i] = max(d, most[i]); math.IsInf(p.unit[i], 1) {
-			d = max(d, most[i]/16)
+		if d > c.most[i] {
+			c.most[i], c.best[i] = d, p.x[i]
+		}
+		if math.IsInf(p.unit[i], 1) {
+			d = max(d, c.most[i]/4)
 		}
 		if d > 0 {
 			p.unit[i] = min(p.unit[i], p.norm/d)
@@ -189,6 +196,26 @@ func (p *point) lengths(width func(i int) float64, most []float64) {
 			p.unit[i] = 1
 		}
 	}
+}
+
+// effect is ‖Je_i‖ in H.
+func (p *point) effect(i int) float64 {
+	return math.Sqrt(max(0, -mat.Dot(p.xy.Row(i), p.jt.Row(i))/p.n[1]))
+}
+
+// felt is the size of v on the entries of y that x_i acts on; v_j is in units 1/√H_jj.
+func (p *point) felt(i int, v []float64) float64 {
+	sum, all := 0.0, 0.0
+	for j, c := range p.xy.Row(i) {
+		if h := p.yy.At(j, j); h > 0 {
+			sum += c * c / h * v[j] * v[j]
+			all += c * c / h
+		}
+	}
+	if !(all > 0) {
+		return 0
+	}
+	return math.Sqrt(sum / all)
 }
 
 // normY is ‖y‖_H or ‖y + u‖_H, the lesser: one of them may be far from settled.
@@ -223,7 +250,7 @@ func (p *point) covariance(sides *[2]side, i, j int) float64 {
 func (p *point) State(t *bilevel.State) {
 	p.sums.State(t)
 	t.Sym(p.h0)
-	t.Floats(p.v, p.unit, p.d)
+	t.Floats(p.v, p.unit, p.d, p.big)
 	t.Dense(p.jt)
 	t.Float(&p.norm)
 	t.Floats(p.x, p.y)
