@@ -178,3 +178,20 @@ func TestLinear(t *testing.T) {
 	_, err = s.Run(t.Context(), bilevel.Run{Steps: 4000})
 	assert.ErrorContains(t, err, "only a set")
 }
+
+// Where y* of the first samples is outside of the domain of f, a run waits for more.
+func TestFewSamplesOutsideOfTheDomain(t *testing.T) {
+	for seed := range uint64(10) {
+		p, err := auto.New(auto.Losses{Dx: 1, Dy: 1, Upper: 200, Lower: 200,
+			F: func(_, y auto.Vec, _ bilevel.Sample) auto.Num { return y.At(0).Sub(y.At(0).Log()) },
+			G: func(x, y auto.Vec, phi bilevel.Sample) auto.Num {
+				return y.Sub(x).At(0).Shift(3 - 8*float64(phi%2)).Square() // 1 + x in the mean
+			}})
+		require.NoError(t, err)
+		s, err := bilevel.New(p, saa.Newton{}, bilevel.Options{Y0: []float64{1}, X0: []float64{1}, Seed: seed})
+		require.NoError(t, err)
+		r, err := s.Run(t.Context(), bilevel.Run{Xi: 2000})
+		require.NoError(t, err, "seed %d", seed)
+		assert.InDelta(t, 0, r.X[0], 1e-9, "seed %d", seed)
+	}
+}

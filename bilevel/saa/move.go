@@ -12,7 +12,7 @@ import (
 // block follows the root of the sums. A context that ends leaves it where it can go on.
 func (m *newton) block(it *bilevel.Iteration) error {
 	if !m.started {
-		if err := m.begin(it); err != nil {
+		if err := m.begin(it); err != nil || !m.started {
 			return err
 		}
 	}
@@ -301,12 +301,14 @@ func (m *newton) try(it *bilevel.Iteration, stat float64, enough bool) (good boo
 	if err == nil {
 		err = it.Finite(t.h)
 	}
-	if m.beyond(err) && tau > 0 {
+	if m.beyond(err) && (tau > 0 || !m.whole()) {
 		t.begin(p.x, p.y) // the Solver looks for numbers that are not finite
 		copy(t.u, p.u)
 		copy(t.v, p.v)
 		copy(t.h, p.h)
-		m.trust(-1, tau)
+		if tau > 0 {
+			m.trust(-1, tau)
+		}
 		return false, nil
 	}
 	if err != nil {
@@ -411,10 +413,16 @@ func (m *newton) begin(it *bilevel.Iteration) error {
 	if !m.now.convex {
 		return nil
 	}
-	if err := m.settle(it, m.now, nil, 0); err != nil {
+	err := m.settle(it, m.now, nil, 0)
+	if err == nil {
+		err = m.read(it, m.now, nil) // with D
+	}
+	if m.whole() || !m.beyond(err) {
 		return err
 	}
-	return m.read(it, m.now, nil) // with D
+	copy(m.now.y, it.Y()) // of so few samples, y* is where f or g have no value: wait for more
+	m.started, m.asked = false, true
+	return m.read(it, m.now, nil)
 }
 
 // retreat is back where z, which was not read, is beyond. Else it returns err.
