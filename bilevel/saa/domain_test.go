@@ -195,3 +195,18 @@ func TestFewSamplesOutsideOfTheDomain(t *testing.T) {
 		assert.InDelta(t, 0, r.X[0], 1e-9, "seed %d", seed)
 	}
 }
+
+// At a vertex of a simplex F may curve down, and no point of the simplex is lower.
+func TestVertexIsNoSaddle(t *testing.T) {
+	p, err := auto.New(auto.Losses{Dx: 3, Dy: 3, Upper: 5, Lower: 5,
+		F: func(_, y auto.Vec, _ bilevel.Sample) auto.Num { return y.SquaredNorm().Scale(-1) },
+		G: func(x, y auto.Vec, _ bilevel.Sample) auto.Num { return y.Sub(x).SquaredNorm() }})
+	require.NoError(t, err)
+	s, err := bilevel.New(p, saa.Newton{}, bilevel.Options{Set: bilevel.Simplex{}, X0: []float64{0.2, 0.3, 0.5}})
+	require.NoError(t, err)
+	r, err := s.Run(t.Context(), bilevel.Run{Steps: 1000})
+	require.NoError(t, err)
+	assert.Equal(t, bilevel.Arrived, r.Reason)
+	assert.InDelta(t, 1, r.X[2], 1e-9)
+	assert.Empty(t, r.Warnings)
+}

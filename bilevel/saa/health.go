@@ -48,7 +48,8 @@ func (m *newton) Health() bilevel.Health {
 		h.Gap = math.Inf(1)
 		return h
 	}
-	h.Saddle = t.below < -0x1p-20 && (m.done || t.gradient <= 2*t.stdErr)
+	h.Saddle = m.step.box != nil && t.below < -0x1p-20 && // another set may hold x along that
+		(m.done || t.gradient <= 2*t.stdErr)
 	var e eig.Symmetric
 	mean := mat.NewSym(len(m.now.y))
 	if mat.ScaleSym(mean, 1/m.now.n[1], m.now.yy); e.FactorValues(mean) == nil {
