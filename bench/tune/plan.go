@@ -46,7 +46,8 @@ func (t *search) plan() error {
 		wrong(t.Folds > max(most, 1), "-folds is %d, want 1 to %d (as many as there are rows of a class)", t.Folds, most),
 		wrong(t.folded() && t.split != nil, "-folds is %d, but there is a file of validation rows", t.Folds),
 		wrong(t.Clean && (!t.folded() || t.regression()), "-clean goes with folds (-folds 5), -solver exact and classes"),
-		wrong(t.Solver == solverSAA && len(t.used) > mostFeatures, "-solver saa takes %d features, and there are %d", mostFeatures, len(t.used)),
+		wrong(t.Solver == solverSAA && len(t.used) > mostFeatures,
+			"-solver saa takes %d features, and there are %d", mostFeatures, len(t.used)),
 		wrong(t.folded() && t.Solver == solverSAA, "-folds goes with -solver exact: -solver saa works on one split"))
 	if err != nil || t.folded() {
 		return err
