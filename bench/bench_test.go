@@ -26,7 +26,6 @@ import (
 // has the same ones for gonum.
 var sizes = []int{14, 22, 32, 37, 54, 64, 91, 100, 128, 200, 256, 300, 512}
 
-// TestMain says above the benchmarks what they are measured with.
 func TestMain(m *testing.M) {
 	flag.Parse()
 	if f := flag.Lookup("test.bench"); f != nil && f.Value.String() != "" {

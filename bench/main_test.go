@@ -124,7 +124,6 @@ func TestNoPromise(t *testing.T) {
 	assert.ElementsMatch(t, named, silent)
 }
 
-// The rule itself: upward edges and strangers are refused.
 func TestMayImport(t *testing.T) {
 	for edge, want := range map[string]bool{
 		"stable/eig stable/mat":                      true,

@@ -69,14 +69,12 @@ func (s *Solver) Save(w io.Writer) error {
 	return nil
 }
 
-// words counts the numbers of the state.
 func (s *Solver) words() int {
 	var t State
 	s.persist(&t)
 	return t.words
 }
 
-// seal appends the checksum of b.
 func seal(b []byte) []byte { return binary.LittleEndian.AppendUint64(b, crc64.Checksum(b, crcTable)) }
 
 func sealed(b []byte) bool {
@@ -291,7 +289,6 @@ func (d *description) sequence(name, kind string, v reflect.Value) {
 	d.line(name, fmt.Sprintf("%s%d entries with checksum %016x", kind, v.Len(), crc64.Checksum(b, crcTable)))
 }
 
-// difference describes the first line that differs, empty if none does.
 func difference(file, here string) string {
 	a, b := strings.Split(file, "\n"), strings.Split(here, "\n")
 	for i := range min(len(a), len(b)) {

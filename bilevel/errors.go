@@ -20,7 +20,7 @@ var (
 	ErrNoExact = errors.New("bilevel: problem has no exact oracle")
 
 	// ErrDomain is wrapped by an oracle's error where f, g or a derivative has no finite value. A
-	// method may go back from a trial point that gives it; elsewhere it ends the run.
+	// method may go back from such a trial point; elsewhere it ends the run.
 	ErrDomain = errors.New("bilevel: no finite value at this point")
 
 	// ErrMissing is the error of an optional interface that the problem lacks.
@@ -32,8 +32,7 @@ var (
 	// Every DivergedError wraps ErrDiverged.
 	ErrDiverged = errors.New("bilevel: run diverged")
 
-	// The error of Load wraps ErrDamaged for bytes that are no checkpoint, or not as they were
-	// saved.
+	// The error of Load wraps ErrDamaged for bytes that are no checkpoint, or not as saved.
 	ErrDamaged = errors.New("bilevel: damaged checkpoint")
 
 	// The error of Load wraps ErrForeign for a checkpoint of another version, problem size, method,
@@ -75,8 +74,8 @@ func (e *OracleError) Error() string {
 
 func (e *OracleError) Unwrap() error { return e.Err }
 
-// A StepError is an error or a panic in a step that came from no oracle, but from the method or the
-// caller's own Set or Schedule.
+// A StepError is an error or a panic of the method, or of the caller's own Set or Schedule, in a
+// step.
 type StepError struct {
 	Step   int
 	Method string

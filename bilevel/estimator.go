@@ -139,7 +139,6 @@ func (e *Estimator) Draw(it *Iteration, initBatch int) []Sample {
 	return it.DrawPhi(initBatch)
 }
 
-// projectBoth applies both projections and remembers the point.
 func (e *Estimator) projectBoth(x, y []float64) error {
 	n := mat.ProjectFrob(e.hxy, e.hxy, e.cgxy)
 	if e.report.CrossNorm = n; n-n != 0 {

@@ -175,7 +175,6 @@ func (c *clippings) add(k int, clipped bool, yy *mat.Sym) error {
 	return c.choose()
 }
 
-// choose ends the trial of v, and chooses the next one.
 func (c *clippings) choose() error {
 	if c.n > 16 {
 		n := float64(c.m)

@@ -54,7 +54,6 @@ func measure(phi []bilevel.Sample) float64 {
 	return sum / float64(len(phi))
 }
 
-// must returns v, and panics where there is an error.
 func must[T any](v T, err error) T {
 	if err != nil {
 		panic(err)

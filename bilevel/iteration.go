@@ -20,8 +20,8 @@ type Activity struct {
 	Slowed    int // β lowered to its bound
 }
 
-// Iteration is what a Method sees of a run. A Stepper may keep the pointer, but nothing that the
-// Iteration's methods return beyond a step.
+// Iteration is what a Method sees of a run. A Stepper may keep the pointer, but nothing that its
+// methods return beyond a step.
 type Iteration struct {
 	name         string // of the method
 	oracle       *Oracle
@@ -40,7 +40,7 @@ type Iteration struct {
 	activity    Activity
 
 	vectors func(visit func(name string, v []float64)) // of the Stepper; nil during Start
-	visit   func(name string, v []float64)             // sets found; made once: a step allocates nothing
+	visit   func(name string, v []float64)             // sets found; made once
 	found   *DivergedError                             // by visit
 }
 
@@ -130,8 +130,8 @@ func (it *Iteration) Batches() (upper, lower int) { return it.opt.UpperBatch, it
 func (it *Iteration) DrawXi(n int) []Sample  { return it.DrawXiIn(nil, n) }
 func (it *Iteration) DrawPhi(n int) []Sample { return it.DrawPhiIn(nil, n) }
 
-// DrawXiIn and DrawPhiIn draw in the passes of p, if it is not nil. They panic if p is over a sum
-// of another size.
+// DrawXiIn and DrawPhiIn draw in the passes of p, if it is not nil. They panic if p is of a sum of
+// another size.
 func (it *Iteration) DrawXiIn(p *Passes, n int) []Sample { return it.xi.draw(p, n, it.opt.UpperBatch) }
 func (it *Iteration) DrawPhiIn(p *Passes, n int) []Sample {
 	return it.phi.draw(p, n, it.opt.LowerBatch)
@@ -145,8 +145,8 @@ func (it *Iteration) PastPhi() *Past { return newPast(it.oracle.lower, it.opt.Se
 func (it *Iteration) Rand() *rand.Rand { return it.rng }
 
 // UseSteps reports step sizes α of x and β of y and a weight τ, 0 where there is none. The error
-// wraps ErrOption unless α, β ≥ 0 are finite and τ is in [0, 1]. For Run.Tol, the distances that x
-// and y move in a step, over its sums of α and β, should be the norms of the directions.
+// wraps ErrOption unless α, β ≥ 0 are finite and τ is in [0, 1]. For Run.Tol, x and y should move
+// by the step's sums of α and β times the norms of the directions.
 func (it *Iteration) UseSteps(alpha, beta, tau float64) error {
 	if err := it.checkSteps(alpha, beta, tau); err != nil {
 		return err
@@ -167,17 +167,17 @@ func (it *Iteration) InnerStep(beta float64, d []float64) error {
 	return nil
 }
 
-// Watch makes Run.Tol compare one more norm of this step with its bound: of something besides x and
-// y, or of a movement that others may cancel.
+// Watch gives Run.Tol one more norm of this step: of something besides x and y, or of a movement
+// that others may cancel.
 func (it *Iteration) Watch(norm float64) { it.longest = max(it.longest, norm) }
 
 // Shown tells the Solver that what is not finite so far in this step shows in NextX or NextY: until
-// the next call of an oracle it looks at Vectors only where these are not finite.
+// an oracle's next call it looks at Vectors only where these are not finite.
 func (it *Iteration) Shown() { it.oracle.shown = true }
 
-// Context returns the context of the run, for a look inside a long step: a Step that returns its
-// error is done again by another Run. Such a Step leaves what its State visits as it was, and draws
-// its samples after the last look.
+// Context returns the run's context, for a look inside a long step: another Run repeats a Step that
+// returns its error. Such a Step leaves its State as it was, and draws its samples after the last
+// look.
 func (it *Iteration) Context() context.Context { return it.ctx }
 
 // Arrive makes Run stop: no step could improve this iterate beyond rounding.
@@ -198,10 +198,9 @@ func MetricStep(next, x, a []float64) float64 {
 	if step := math.Sqrt(moved / mapped); step >= 1/most && !math.IsInf(step, 1) {
 		return step
 	}
-	return 1 / most // no movement, or one whose square leaves the range
+	return 1 / most // none, or its square leaves the range
 }
 
-// checkSteps refuses step sizes outside their ranges.
 func (it *Iteration) checkSteps(alpha, beta, tau float64) error {
 	if alpha >= 0 && beta >= 0 && tau >= 0 && tau <= 1 && !math.IsInf(alpha, 1) && !math.IsInf(beta, 1) {
 		return nil
@@ -227,8 +226,8 @@ func (it *Iteration) At(name string, s Schedule, max float64) (float64, error) {
 func (it *Iteration) Activity() *Activity { return &it.activity }
 
 // Finite returns a *DivergedError where an entry of the vectors is not finite, named after the
-// first such vector of Stepper.Vectors. A method calls it before a use that would hide or spread
-// the entry; the Solver checks after each step anyway.
+// first such vector of Stepper.Vectors. It is for uses that would hide or spread the entry; the
+// Solver checks after each step.
 func (it *Iteration) Finite(vectors ...[]float64) error {
 	for _, v := range vectors {
 		i := mat.NotFinite(v)

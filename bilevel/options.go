@@ -31,7 +31,6 @@ type Options struct {
 	Explode float64
 }
 
-// prepare fills in defaults and refuses invalid options.
 func (o *Options) prepare(dx, dy int) error {
 	if o.Set == nil {
 		o.Set = Space{}

@@ -41,8 +41,8 @@ type Problem interface {
 	HessG(gyy *mat.Sym, x, y []float64, phi []Sample) error
 }
 
-// Products multiply by second derivatives without forming them, in O(dx+dy) to O(dy²) flops. dst
-// must not overlap v.
+// Products multiply by second derivatives unformed, in O(dx+dy) to O(dy²) flops. dst must not
+// overlap v.
 type Products interface {
 	// HessVecG writes g_yy(x, y; φ)·v, of length dy.
 	HessVecG(dst, x, y, v []float64, phi []Sample) error
@@ -87,23 +87,21 @@ type Values interface {
 	ValueG(x, y []float64, phi []Sample) (float64, error)
 }
 
-// StronglyConvex promises how strongly convex g is for each single sample. It saves methods that
-// track H_yy (see Estimator) one of two Cholesky factorisations in a step, and changes no bit of
-// what they compute.
+// StronglyConvex promises how strongly convex g is for each sample. It saves methods that track
+// H_yy (see Estimator) one of two Cholesky factorisations a step, without a change of bits.
 type StronglyConvex interface {
 	// ConvexityAt returns an s with g_yy(x, y; φ) ⪰ s·I at this x for every y and every sample φ,
-	// up to a rounding of dy·eps·‖g_yy‖_F, eps = 2⁻⁵². −Inf promises nothing. It is called once per
+	// up to a rounding of dy·eps·‖g_yy‖_F, eps = 2⁻⁵². −Inf promises nothing. It is called once a
 	// step, and should cost O(dx) at most.
 	//
-	// A broken promise leaves eigenvalues of H_yy below μ_g. Where it shows, because a diagonal
-	// entry of a batch's g_yy is below s, or because H_yy does not factor, the step fails with
-	// ErrBrokenPromise.
+	// A broken promise leaves eigenvalues of H_yy below μ_g. Where it shows, by a diagonal entry of
+	// a batch's g_yy below s or an H_yy that does not factor, the step fails with ErrBrokenPromise.
 	ConvexityAt(x []float64) float64
 }
 
-// Each returns the terms of a finite sum that a batch stands for, with their weights in the mean:
-// the samples of the batch with 1/len(batch), or for an empty batch 0 … terms−1 with 1/terms. It
-// checks no range, and does not allocate.
+// Each returns the terms of a finite sum in a batch, with their weights in the mean: its samples
+// with 1/len(batch), or for an empty one 0 … terms−1 with 1/terms. It checks no range, and does not
+// allocate.
 func Each(batch []Sample, terms int) iter.Seq2[Sample, float64] {
 	return func(yield func(Sample, float64) bool) {
 		if len(batch) == 0 {
@@ -148,7 +146,6 @@ func or[T any](p Problem, otherwise T) T {
 	return otherwise
 }
 
-// defaults are what p lacks.
 type defaults struct {
 	p   Problem
 	gyy *mat.Sym // made when first needed

@@ -197,7 +197,6 @@ func (r *running) result(reason Reason) Result {
 
 func (r *running) elapsed() time.Duration { return time.Since(r.start) - r.paused }
 
-// tolMet says whether the last step completes a window of Tol.
 func (r *running) tolMet() bool {
 	it := r.s.it
 	if it.alpha == 0 && it.beta == 0 && slices.Equal(r.x, it.x) && slices.Equal(r.y, it.y) {

@@ -64,7 +64,6 @@ type STABLE struct {
 
 func (m STABLE) Name() string { return "STABLE" }
 
-// stable is the running state of STABLE.
 type stable struct {
 	STABLE
 	est        *Estimator

@@ -60,7 +60,6 @@ func FuzzFactor(f *testing.F) {
 	})
 }
 
-// accuracy compares what is computed of a matrix with what is exact.
 type accuracy struct {
 	l     *mattest.Ledger
 	where string

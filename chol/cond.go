@@ -67,8 +67,8 @@ func (c *Cholesky) estimate() float64 {
 // condStrip rows of the triangle are multiplied at once.
 const condStrip = 16
 
-// trim sets what stands beside the diagonal of the other triangle to 0, as far as strips reach, and
-// goes on beyond the order, where all is 0, as a unit matrix up to a multiple of 4.
+// trim sets the other triangle to 0 beside the diagonal, as far as strips reach, and goes on beyond
+// the order, where all is 0, as a unit matrix to a multiple of 4.
 func (c *Cholesky) trim() {
 	f, ld, n := c.f.Data, c.f.Stride, c.f.Rows
 	for i := range n {
@@ -159,7 +159,7 @@ func (c *Cholesky) longest() (most int) {
 	return most
 }
 
-// times sets y to the triangle that is there times x, which is 0 beyond its length.
+// times sets y to the triangle times x, which is 0 beyond its length.
 func (c *Cholesky) times(y, x []float64) {
 	f, ld, n := c.f.Data, c.f.Stride, c.f.Rows
 	for i := 0; i < n; i += condStrip {
@@ -235,7 +235,7 @@ func (c *Cholesky) block() block {
 	return block{c.work[:(n+3)/4*16], n, 1, 4}
 }
 
-// forwards multiplies as many vectors by U⁻ᵀ; vector r is 0 before from[r].
+// forwards multiplies vectors by U⁻ᵀ; vector r is 0 before from[r].
 func (c *Cholesky) forwards(b *block, from ...int) {
 	f, ld := c.f.Data, c.f.Stride
 	if b.step == 4 {
@@ -252,7 +252,7 @@ func (c *Cholesky) forwards(b *block, from ...int) {
 	}
 }
 
-// backs multiplies as many vectors by U⁻¹; vector r is 0 from to[r] on.
+// backs multiplies vectors by U⁻¹; vector r is 0 from to[r] on.
 func (c *Cholesky) backs(b *block, to ...int) {
 	f, ld := c.f.Data, c.f.Stride
 	if b.step == 4 {
@@ -269,7 +269,7 @@ func (c *Cholesky) backs(b *block, to ...int) {
 	}
 }
 
-// norm returns the largest ‖·‖₁ of the vectors.
+// norm returns the largest ‖·‖₁.
 func (b *block) norm() float64 {
 	if n := b.n; b.step == 1 {
 		return max(sum(b.x[:n]), sum(b.x[n:2*n]), sum(b.x[2*n:3*n]), sum(b.x[3*n:]))

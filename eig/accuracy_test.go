@@ -76,7 +76,6 @@ func FuzzTruncate(f *testing.F) {
 	})
 }
 
-// accuracy compares what is computed of a matrix with what is exact.
 type accuracy struct {
 	l       *mattest.Ledger
 	where   string

@@ -146,7 +146,6 @@ func spiked(n int, negative ...float64) *mat.Sym {
 	return mattest.Spectrum(slices.Concat(negative, rest), uint64(n))
 }
 
-// around has eigenvalues around −1 and 1.
 func around(n int, width float64, seed uint64) *mat.Sym {
 	rng := mattest.Rand(seed)
 	lambda := mattest.List(n, func(int) float64 { return float64(2*rng.IntN(2)-1) + width*rng.NormFloat64() })

@@ -19,7 +19,6 @@ type decomposition interface {
 	VectorsT() *mat.Dense
 }
 
-// solver is Jacobi or Symmetric.
 type solver struct {
 	decomposition
 	name, bounds         string // bounds begins the names of its constants

@@ -108,7 +108,6 @@ func (c *Campaign[R]) Complete(ctx context.Context, tasks []Task[R], what string
 	return done, nil
 }
 
-// results are those of all parts.
 func (c *Campaign[R]) results() (map[string]R, error) {
 	if c.share.of == 1 {
 		return c.ledger.done, nil

@@ -143,7 +143,6 @@ type Identity struct {
 // Source is a data file, of which the content alone counts.
 type Source struct{ Name, SHA256 string }
 
-// check says where results in a file differ from id.
 func (id Identity) check(file string, found Identity) error {
 	why := ""
 	switch {

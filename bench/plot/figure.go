@@ -95,7 +95,6 @@ type entry struct {
 	band, dots bool
 }
 
-// looks returns each series' look, and the legend.
 func (f *Figure) looks() (all [][]look, legend []entry) {
 	for _, p := range f.Panels {
 		looks := make([]look, len(p.Series))
@@ -230,7 +229,6 @@ func (f *Figure) layout() (*page, error) {
 	return pg, nil
 }
 
-// arrange places the panels, and returns their lower end.
 func (pg *page) arrange(cols int, column, left, height float64) float64 {
 	y := margin
 	for first := 0; first < len(pg.frames); first += cols {
@@ -292,7 +290,6 @@ func (s scale) fitting(length float64) (list []tick) {
 	return list
 }
 
-// place puts the legend below y, and returns its lower end.
 func (l *legend) place(x, y, width float64) float64 {
 	if len(l.entries) == 0 {
 		return y
@@ -340,7 +337,6 @@ func textWidth(s string, size float64) float64 {
 	return em * size * float64(n)
 }
 
-// wrap breaks text at spaces.
 func wrap(s string, width, size float64) (lines []string) {
 	for _, word := range strings.Fields(s) {
 		if k := len(lines) - 1; k >= 0 && textWidth(lines[k]+" "+word, size) <= width {

@@ -30,7 +30,6 @@ type preset struct {
 
 const besides = "`FOLDER` with australian/, ijcnn1/ and covtype/, besides the shipped data set"
 
-// The commands of that name.
 var (
 	Compare = preset{
 		tournament: tournament{name: "compare", flags: flags{samples: 20000, trials: 10, tune: 3, methods: "all",
@@ -309,7 +308,6 @@ func (t *tournament) prepare(points int) (err error) {
 	return err
 }
 
-// The heads of the commands' help.
 const (
 	compareUsage = `go run ./bench compare: stochastic bilevel methods under equal sample budgets
 

@@ -197,7 +197,6 @@ func (t *tournament) outs(w io.Writer) {
 	}
 }
 
-// write writes the rows as NAME.csv, with one column of the command's own.
 func (t *tournament) write(w io.Writer, rows []row, column string, value func(r row) float64) error {
 	lines := [][]string{{"problem", "method", "tuned", "output", "samples", "error", "limit", column,
 		"half", "interval", "diverged", "evaluations", "seconds"}}
@@ -225,7 +224,6 @@ func (t *tournament) save(w io.Writer, ending string, fill func(io.Writer) error
 	return nil
 }
 
-// number is empty for NaN.
 func number(v float64) string {
 	if math.IsNaN(v) {
 		return ""

@@ -58,7 +58,6 @@ type maker struct {
 	make func() (*problem, error)
 }
 
-// then returns a maker of the same problem with a change.
 func (m maker) then(change func(p *problem) error) maker {
 	return maker{m.name, func() (*problem, error) {
 		p, err := m.make()
@@ -316,7 +315,6 @@ func tuningStreams(files []string, seed uint64) (list []maker) {
 	return list
 }
 
-// dataFiles are the shipped data set, and the paper's in a folder, if any.
 func dataFiles(folder string) ([]string, error) {
 	files := []string{kit.ShippedData}
 	for _, f := range []string{

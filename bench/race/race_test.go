@@ -29,7 +29,6 @@ func bench(ctx context.Context, args ...string) (status int, stdout, stderr stri
 		{Name: "limit", Run: Limit}, {Name: "untuned", Run: Untuned}}, args...)
 }
 
-// race runs a command line that succeeds, with a folder for results, and returns what it prints.
 func race(t *testing.T, out string, args ...string) (stdout string) {
 	t.Helper()
 	status, stdout, stderr := bench(context.Background(), append(args, "-out", out)...)

@@ -18,7 +18,6 @@ import (
 	"stable/bilevel/method"
 )
 
-// column is one of a CSV file of numbers, by problem, method, output and samples.
 func column(t *testing.T, file, name string) map[string]string {
 	t.Helper()
 	f := kit.Must(os.Open(file))

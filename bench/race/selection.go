@@ -100,7 +100,6 @@ func (e *entrant) takes(p *problem) bool {
 	return (p.sum || !e.Needs.FiniteSums) && (composition || !e.Needs.Composition) && (bounded || !e.Needs.Bounds)
 }
 
-// stable is STABLE with a change and a grid of step sizes.
 func stable(name string, change func(m *bilevel.STABLE)) *entrant {
 	e := kit.Must(method.Lookup(bilevel.STABLE{}.Name()))
 	adaptive := e.New

@@ -31,7 +31,6 @@ type tournament struct {
 	done       map[string]trial
 }
 
-// tuneSeeds are the choice's.
 const tuneSeeds = 1 << 32
 
 func (t *tournament) outputs() []string {

@@ -72,7 +72,6 @@ func chain(marks []int, each bool, run func(k int, s *series)) (list []*series) 
 	return list
 }
 
-// joined are the groups of a chain.
 func joined(list []*series) (groups []reading, failed int) {
 	groups = make([]reading, len(list[0].groups))
 	for _, s := range list {
@@ -150,7 +149,6 @@ type outcome struct {
 // perSpan is how many iterates, at least, are measured while the steps double.
 const perSpan = 512
 
-// walker is a walk under way.
 type walker struct {
 	walk
 	p      *quadratic.Problem

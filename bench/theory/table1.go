@@ -147,7 +147,6 @@ func (c *complexity) horizons(r *row) (list []int) {
 	return list
 }
 
-// fitted is of a row, for one stream of samples.
 type fitted struct {
 	exponent    kit.Estimate
 	early, late float64   // of its halves

@@ -70,7 +70,6 @@ type variant struct {
 	trials    []*series
 }
 
-// plan makes a variant's series, with marks in ratios of 2.
 func (r *rates) plan(g *regime, v *variant) {
 	trials, first, last := 10, 128, 1<<17
 	if r.Quick {

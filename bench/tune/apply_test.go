@@ -16,7 +16,6 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// cells are those of a CSV text, and numbers those of a column.
 func cells(t *testing.T, text string) [][]string {
 	t.Helper()
 	rows, err := csv.NewReader(strings.NewReader(text)).ReadAll()
@@ -34,7 +33,6 @@ func numbers(t *testing.T, rows [][]string, column int) (values []float64) {
 	return values
 }
 
-// withoutLast takes the last column away.
 func withoutLast(text string) string {
 	return regexp.MustCompile(`(?m)[,;][^,;]*$`).ReplaceAllString(strings.TrimSpace(text), "")
 }

@@ -157,7 +157,6 @@ func (e *engine) forget() error {
 	return nil
 }
 
-// shared adds the flags of both commands.
 func (o *options) shared(fs *flag.FlagSet) {
 	fs.Uint64Var(&o.Seed, "seed", 1, "seed of the split and of the samples")
 	fs.StringVar(&o.Label, "label", "", "`COLUMN` of the label in a CSV file (default: the last)")

@@ -62,7 +62,6 @@ func Main(ctx context.Context, args []string, out kit.Terminal) error {
 	return drive(ctx, t, o.out, out)
 }
 
-// tuning is one run of the main job.
 type tuning struct {
 	options
 	data                  string

@@ -8,7 +8,6 @@ import (
 	"stable/bilevel/hyperopt/data"
 )
 
-// Solvers of -solver.
 const (
 	solverAuto  = "auto"
 	solverExact = "exact"
@@ -70,7 +69,6 @@ func (t *search) plan() error {
 
 func (t *search) regression() bool { return losses[t.Loss] == hyperopt.Squared }
 
-// loss is that of the flag, for as many classes as there are.
 func (t *search) loss() hyperopt.Loss {
 	if len(t.classes) > 2 {
 		return hyperopt.Softmax

@@ -218,7 +218,6 @@ func TestAwkwardFiles(t *testing.T) {
 	}
 }
 
-// What a user is told of the columns, files and weights.
 func TestTuneTells(t *testing.T) {
 	good := strings.TrimSpace(table(","))
 	plain := writeText(t, "plain.csv", good)

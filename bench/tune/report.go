@@ -192,7 +192,6 @@ func some(names []string) string {
 
 const mostNames = 40 // features that the figure shows
 
-// figure draws the held-out loss of every result, and the weights of the lightest features.
 func (t *search) figure() *plot.Figure {
 	left := plot.Panel{Title: fmt.Sprintf("Tuning on %s", filepath.Base(t.files[0].Path)),
 		Y: plot.Axis{Label: "held-out loss", Log: true}, X: plot.Axis{Label: "weights, rung by rung"}}

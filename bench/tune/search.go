@@ -13,7 +13,6 @@ import (
 	"stable/bilevel/saa"
 )
 
-// search is one run of tune.
 type search struct {
 	options
 	*dataSet
@@ -72,7 +71,6 @@ func newSearch(o options, set *dataSet) (*search, error) {
 	return t, err
 }
 
-// problem has a weight in [o.Lo, o.Hi] for each feature.
 func (o *options) problem(loss hyperopt.Loss, train, val *data.Data) (*hyperopt.Problem, error) {
 	return hyperopt.New(train, val, hyperopt.Options{Loss: loss, Form: hyperopt.Exp, Workers: 2,
 		Lo: math.Log(2 * o.Lo), Hi: math.Log(2 * o.Hi), PenaliseIntercept: o.Intercept == penalised})

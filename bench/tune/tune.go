@@ -196,7 +196,6 @@ func (o *options) checkShared(steps int, intercepts ...string) error {
 		wrong(!(o.Lo > 0 && o.Lo < o.Hi) || math.IsInf(o.Hi, 1), "-lo %v -hi %v, want 0 < lo < hi", o.Lo, o.Hi))
 }
 
-// wrong is an error if something is so.
 func wrong(so bool, format string, args ...any) error {
 	if so {
 		return fmt.Errorf(format, args...)
@@ -204,7 +203,6 @@ func wrong(so bool, format string, args ...any) error {
 	return nil
 }
 
-// usage is the first error, as one of flags and arguments.
 func usage(errs ...error) error {
 	err := kit.FirstOf(errs...)
 	if err != nil {

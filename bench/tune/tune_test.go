@@ -41,7 +41,6 @@ func tuneWith(t *testing.T, args ...string) (m *model, path, stdout string) {
 	return m, path, stdout
 }
 
-// ok runs a command line that has to succeed.
 func ok(t *testing.T, args ...string) (stdout, stderr string) {
 	t.Helper()
 	status, stdout, stderr := bench(context.Background(), args...)

@@ -139,7 +139,6 @@ func (l *loss) each(x, y []float64, batch []bilevel.Sample, visit func(t *term, 
 	return bend
 }
 
-// value returns the mean, and writes its gradients.
 func (s *sum) value(l *loss, gx, gy, x, y []float64, batch []bilevel.Sample) (val float64) {
 	clear(gx)
 	clear(gy)

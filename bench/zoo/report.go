@@ -223,7 +223,6 @@ func groups(w io.Writer, last int, ran []result, by string, of func(r *result) s
 	fmt.Fprintln(w)
 }
 
-// worst prints the ten worst problems with their worst runs, or with -v all of both.
 func (o *options) worst(w io.Writer, ran []result) {
 	slices.SortStableFunc(ran, func(a, b result) int { return cmp.Compare(b.badness(), a.badness()) })
 	if !o.verbose {

@@ -222,7 +222,6 @@ func pointOf(p bilevel.Problem) (x, y, v []float64) {
 
 type batch = []bilevel.Sample
 
-// oracle returns what it has written for a batch.
 type oracle = func(b batch) ([]float64, error)
 
 // calls has the oracles of p at a point, which write to memory of their own.

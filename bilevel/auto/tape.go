@@ -33,7 +33,6 @@ const (
 	opWeight                 // Σ u_i v_i²
 )
 
-// node is one operation of the record.
 type node struct {
 	code  opcode
 	dep   uint8 // what it depends on
@@ -70,7 +69,6 @@ func (s *side) fit(first, size int) {
 	clear(s.v[first:size])
 }
 
-// mode is what is computed of a record.
 type mode struct {
 	order          int   // 0 the value, 1 the gradient, 2 second derivatives
 	seed, want     uint8 // the leaves with tangents, and those with adjoints
@@ -141,7 +139,6 @@ const (
 	leafY int32 = 2
 )
 
-// aim sets the mode of one call.
 func (t *tape) aim(m *mode, dx, dy int) {
 	t.mode, t.leaves = m, dx+dy
 	t.adj.on, t.tan.on, t.adjt.on = m.adj, m.tan, m.adjt

@@ -16,7 +16,6 @@ type Vec struct {
 // again.
 func Data(a []float64) Vec { return Vec{v: a} }
 
-// filled is a constant vector of n entries.
 func filled(n int, fill func(r []float64)) Vec {
 	r := make([]float64, n)
 	fill(r)

@@ -51,7 +51,6 @@ type term struct {
 	A, C []float64
 }
 
-// term returns term i, which is to be read only.
 func (w *Wavy[S]) term(i S) *term {
 	if w.terms == nil {
 		w.terms = map[S]*term{}
@@ -89,7 +88,6 @@ func (w *Wavy[S]) newTerm(i S) *term {
 	return t
 }
 
-// mean calls f with each term of the batch, and its weight.
 func (w *Wavy[S]) mean(oracle string, x, y []float64, batch []S, f func(t *term, weight float64)) {
 	if w.Log != nil {
 		w.Log = append(w.Log, Call[S]{oracle, slices.Clone(x), slices.Clone(y), slices.Clone(batch)})

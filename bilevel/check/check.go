@@ -1,8 +1,7 @@
 // Package check finds mistakes in the oracles of a bilevel.Problem ([Problem]) and in a
 // bilevel.Method ([Method]) before a run shows them less clearly, or not at all.
 //
-// Problem evaluates every oracle at a few random points and samples, and names the oracle and the
-// entry that is wrong:
+// Problem evaluates every oracle at a few random points and samples, and names what is wrong:
 //
 //	call         no oracle panics or fails
 //	finite       every entry is finite
@@ -47,8 +46,8 @@ import (
 	"stable/mat"
 )
 
-// FalseAlarm is the probability with which the z-tests of one call of Problem accuse a correct
-// problem, as far as means are normally distributed.
+// FalseAlarm is the probability that the z-tests of a call accuse a correct problem, as far as
+// means are normal.
 const FalseAlarm = 1e-6
 
 // Options says where Problem looks, and how closely. The zero value is usable.
@@ -189,7 +188,7 @@ func (c *checker) point(index int) point {
 	return pt
 }
 
-// places are the points with two single samples each, and with the exact value if exact says so.
+// places are the points with two samples each, and the exact value if exact.
 func (c *checker) places(o *oracle, exact bool) (all []point) {
 	for _, pt := range c.points {
 		s := pt.names[o.stream]

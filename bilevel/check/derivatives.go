@@ -56,8 +56,7 @@ func (c *checker) against(check string, o *oracle, pt point, got []float64, what
 	return m
 }
 
-// fit notes the derivatives that say nothing beside entries as large as top; it is false if there
-// are none at all.
+// fit notes the derivatives that say nothing beside entries as large as top; false: there are none.
 func (c *checker) fit(check string, o *oracle, pt point, j *jacobian, top float64) bool {
 	if j == nil {
 		c.log.gap(check, o.name, "differences fail at point %d", pt.index)
@@ -189,7 +188,7 @@ type jacobian struct {
 	scale  float64 // of the function, by which zero derivatives are judged
 }
 
-// jacobian differentiates o in x, in y or in both; nil where that fails.
+// jacobian differentiates o; nil where that fails.
 func (c *checker) jacobian(o *oracle, pt point, inX, inY bool) *jacobian {
 	j, ok := new(jacobian), true
 	if inX {
@@ -269,8 +268,7 @@ func (j *jacobian) leaveOut(top float64) int {
 	return n
 }
 
-// steps returns the longest steps from x that stay in X; it is false if there are entries for which
-// hardly any would.
+// steps returns the longest steps from x that stay in X; false: for some entries, hardly any would.
 func (c *checker) steps(x []float64) (steps []float64, inside bool) {
 	p := make([]float64, len(x))
 	leaves := func(i int, h float64) bool {

@@ -114,7 +114,6 @@ func (o MethodOptions) trials(m bilevel.Method, found *breaches) (all []*trial, 
 	return all, nil
 }
 
-// breaches are of one *Breach for each rule.
 type breaches []error
 
 func (found *breaches) add(rule, run, format string, args ...any) {
@@ -131,7 +130,7 @@ type trial struct {
 	name  string
 	m     bilevel.Method
 	found *breaches
-	want  []moment // the undisturbed run: before step 0, after it, and so on
+	want  []moment // the undisturbed run: before step 0, after it, …
 }
 
 func (t *trial) breach(rule, format string, args ...any) { t.found.add(rule, t.name, format, args...) }
@@ -170,7 +169,7 @@ func distance(a, b []float64) float64 {
 	return mat.Norm(d)
 }
 
-// inspect makes all runs of a trial. An error says that there are none to make.
+// inspect makes all runs. An error says that there are none.
 func (t *trial) inspect() error {
 	w, err := t.clean()
 	if w == nil {
@@ -207,8 +206,8 @@ func (t *trial) start(w *watched, opt bilevel.Options) (s *bilevel.Solver, err e
 	return s, err
 }
 
-// clean makes and judges the undisturbed run, and returns what it asked for, nil where other runs
-// have nothing to be compared with.
+// clean makes and judges the undisturbed run, and returns what it asked for, nil where others
+// cannot be compared with it.
 func (t *trial) clean() (*watched, error) {
 	w, name := watch(t.Problem), t.m.Name()
 	if name == "" {
@@ -246,7 +245,7 @@ func (t *trial) clean() (*watched, error) {
 	return w, nil
 }
 
-// step does one step, and checks the iterate that was given to it, which the Solver keeps.
+// step does one step, and checks that it leaves its iterate alone.
 func (t *trial) step(s *bilevel.Solver) error {
 	k, z := s.K(), [2][]float64{s.X(), s.Y()}
 	before := [2][]float64{slices.Clone(z[0]), slices.Clone(z[1])}
@@ -268,7 +267,7 @@ func (t *trial) feasible(s *bilevel.Solver) {
 	}
 }
 
-// reported wants a step size above 0 of what has moved by more than rounding.
+// reported wants a step size > 0 of what moved by more than rounding.
 func (t *trial) reported(s *bilevel.Solver) {
 	alpha, beta := s.StepSizes()
 	for i, size := range [2]float64{alpha, beta} {
@@ -331,7 +330,6 @@ func (t *trial) again(file []byte, beside bool) error {
 	return err
 }
 
-// faults makes runs in which one call of an oracle goes wrong.
 func (t *trial) faults(clean *watched) {
 	for _, name := range slices.Sorted(maps.Keys(clean.calls)) {
 		n := clean.calls[name]

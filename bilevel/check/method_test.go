@@ -209,7 +209,6 @@ func (m *visitor) State(st *bilevel.State) {
 	}
 }
 
-// broken returns the rules that a method breaks.
 func broken(err error) string {
 	var rules []string
 	if all, ok := err.(interface{ Unwrap() []error }); ok {

@@ -39,7 +39,6 @@ func (c *checker) products() {
 	}
 }
 
-// joint compares JointG with what it stands for, bit by bit.
 func (c *checker) joint() {
 	o := c.oracle("JointG")
 	if o == nil || !c.usable(Product, o, "GradG", "HessVecG", "CrossVecG") {
@@ -57,7 +56,6 @@ func (c *checker) joint() {
 	}
 }
 
-// columns compares products with unit vectors, entry by entry.
 func (c *checker) columns(vec, matrix *oracle, pt point, a []float64) bool {
 	v, rows := slices.Clone(c.vec), vec.size()
 	defer copy(c.vec, v)
@@ -102,8 +100,8 @@ func (c *checker) convexity() {
 	}
 }
 
-// least wants the smallest eigenvalue of h to be at least want up to noise and rounding, or, if
-// strict, above it by more than rounding where there is no noise.
+// least wants the smallest eigenvalue of h ≥ want up to noise and rounding, or, if strict and
+// without noise, above it by more than rounding.
 func (c *checker) least(o *oracle, pt point, h []float64, noise, want float64, strict bool, message string) {
 	var j eig.Jacobi
 	if err := j.Factor(mat.SymOf(c.dy, h)); err != nil {
@@ -186,7 +184,7 @@ func (c *checker) effect() {
 	}
 }
 
-// nonzero notes the entries that are not 0 at a point, for one of two samples or for all.
+// nonzero notes the entries that are not 0 for one of two samples or for all.
 func (c *checker) nonzero(o *oracle, pt point, seen []bool) {
 	s, all := pt.names[o.stream], pt.of()
 	if o.noExact {
@@ -247,7 +245,6 @@ func (c *checker) close(o *oracle, pt point, got, want []float64, scale float64,
 		against: against})
 }
 
-// implicit compares y*(x), F and ∇F with those of package implicit.
 func (c *checker) implicit(solution, value, gradient *oracle, star point, scale float64, alone, both []float64) {
 	if !c.usable(Truth, solution, "GradG", "HessG") {
 		return

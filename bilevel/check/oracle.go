@@ -20,15 +20,14 @@ const (
 
 var samples = [2]string{upper: "ξ", lower: "φ"}
 
-// oracle is one method of the problem, which fills its blocks.
 type oracle struct {
 	name    string
 	stream  int
 	blocks  []*block
 	call    func() error // with the checker's arguments
-	fill    float64      // what destinations hold before a call: NaN, or 0 where the oracle is known to add
+	fill    float64      // in destinations before a call: NaN, or 0 where the oracle is known to add
 	noExact bool
-	bad     string // why no check can use it any more
+	bad     string // why no check can use it
 	want    string // said of a value that is not finite
 }
 
@@ -74,7 +73,6 @@ func (b *block) at(k int) *float64 {
 	return &b.row(i)[j]
 }
 
-// set takes what a call returns.
 func (b *block) set(v float64, err error) error {
 	*b.at(0) = v
 	return err
@@ -145,7 +143,7 @@ func shown(o *oracle, quantity string, rows, cols int) *oracle {
 	return &oracle{name: o.name, blocks: []*block{newBlock(quantity, 2, rows, cols)}}
 }
 
-// list returns the oracles that the problem has, first those that others are compared with.
+// list returns the problem's oracles, first those that others are compared with.
 func (c *checker) list() (all []*oracle) {
 	add := func(name string, stream int, call func() error, blocks ...*block) {
 		all = append(all, &oracle{name: name, stream: stream, call: call, blocks: blocks, fill: math.NaN()})
@@ -214,7 +212,8 @@ func (c *checker) eval(o *oracle, pt point) []float64 {
 	return nil
 }
 
-// culprit is, for the exact value, pt with the first term of a finite sum at which o alone fails, if there is one.
+// culprit is, for the exact value, pt with the first term of a finite sum at which o alone fails,
+// if any.
 func (c *checker) culprit(o *oracle, pt point) point {
 	if len(pt.batch) > 0 || !c.enumerable(o) {
 		return pt
@@ -273,8 +272,8 @@ func (c *checker) unmodified(o *oracle, pt point, quantity string, got, want []f
 	}
 }
 
-// notFinite finds out whether the oracle computes that, or reads its destination or leaves entries
-// alone; destinations then hold 0 from here on.
+// notFinite tells whether the oracle computes that, or reads its destination or leaves entries;
+// destinations then hold 0 from here on.
 func (c *checker) notFinite(o *oracle, pt point, out []float64) []float64 {
 	zero, err0 := c.attempt(o, pt, 0)
 	one, err1 := c.attempt(o, pt, 1)

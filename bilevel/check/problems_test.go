@@ -27,7 +27,6 @@ func made[P any](p P, err error) P {
 	return p
 }
 
-// ofLosses is of two losses without noise.
 func ofLosses(dx, dy int, f, g func(x, y auto.Vec) auto.Num) *auto.Problem {
 	return made(auto.New(auto.Losses{Dx: dx, Dy: dy, Upper: 1, Lower: 1,
 		F: func(x, y auto.Vec, _ bilevel.Sample) auto.Num { return f(x, y) },
@@ -81,7 +80,6 @@ func goodOf(dx, dy int, terms uint64) *auto.Problem {
 		MeanF: mean(f), MeanG: mean(g)}))
 }
 
-// noisy is quadratic.
 func noisy(terms uint64) *quadratic.Problem {
 	return made(quadratic.New(quadratic.Options{Dx: 3, Dy: 4, Seed: 2, Terms: terms, SigmaFx: 0.5, SigmaFy: 0.5,
 		SigmaGy: 0.5, SigmaGxy: 0.5, SigmaGyy: 0.5}))
@@ -154,7 +152,6 @@ func losses(l auto.Losses, f, pull loss) *auto.Problem {
 	return made(auto.New(l))
 }
 
-// lying has wrong truths.
 type lying struct {
 	*quadratic.Problem
 	solution  func(y []float64, start float64)

@@ -189,7 +189,7 @@ func (r *Report) wrong(check, oracle string) bool {
 	})
 }
 
-// cut keeps the worst five findings of each check, oracle and quantity, and drops passes beside them.
+// cut keeps the worst five of each check, oracle and quantity, and drops passes beside them.
 func (r *Report) cut() {
 	const most = 5
 	key := func(f Finding) [3]string { return [3]string{f.Check, f.Oracle, f.Quantity} }
@@ -212,7 +212,7 @@ func (r *Report) cut() {
 	r.Passed = slices.DeleteFunc(r.Passed, func(p Pass) bool { return r.wrong(p.Check, p.Oracle) })
 }
 
-// comparison is of an oracle's values with what they should be; an infinite tolerance leaves one out.
+// comparison is of an oracle's values with what they should be.
 type comparison struct {
 	check          string
 	o              *oracle
@@ -234,7 +234,6 @@ func (m comparison) wrong() (bad []int, judged int) {
 	return bad, judged
 }
 
-// judge reports whether both sides are known, and agree.
 func (c *checker) judge(m comparison) bool {
 	if m.got == nil || m.want == nil {
 		return false

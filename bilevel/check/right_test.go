@@ -16,7 +16,7 @@ import (
 	"stable/mat"
 )
 
-// Problems without a mistake: what is verified of them, and what is not.
+// What is verified of problems without a mistake, and what is not.
 func TestRightProblems(t *testing.T) {
 	type names = []string
 	basic := names{"call GradF", "overwrite HessG", "inputs CrossG", "same draw GradG", "batch mean CrossG",

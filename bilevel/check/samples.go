@@ -7,7 +7,6 @@ import (
 	"stable/bilevel"
 )
 
-// basics calls o with every kind of batch, for the checks of eval.
 func (c *checker) basics(o *oracle) {
 	for _, pt := range c.points {
 		s := pt.names[o.stream]
@@ -25,7 +24,7 @@ func (c *checker) basics(o *oracle) {
 	}
 }
 
-// sameDraw evaluates each sample twice, again after a visit elsewhere, and at a point close by.
+// sameDraw evaluates a sample twice, after a visit elsewhere, and close by.
 func (c *checker) sameDraw(o *oracle) {
 	for _, pt := range c.places(o, false) {
 		if o.bad == "" {
@@ -138,8 +137,8 @@ func (c *checker) enumerable(o *oracle) bool {
 	return n > 0 && n <= c.o.MaxTerms
 }
 
-// singles averages single samples at a point, by powers of deviations from the first, in units of
-// its largest entry: no cancellation, no overflow. It is nil if an evaluation fails.
+// singles averages samples by powers of deviations from the first, in units of its largest entry:
+// no cancellation, no overflow; nil if an evaluation fails.
 func (c *checker) singles(o *oracle, pt point) *average {
 	m, unit := o.size(), 1.0
 	var origin []float64

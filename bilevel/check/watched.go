@@ -21,7 +21,6 @@ type call struct {
 	batch                []bilevel.Sample
 }
 
-// ends returns the first and the last vector that a call writes.
 func (c call) ends() (first, last []float64) {
 	switch {
 	case c.fx != nil:
@@ -75,7 +74,7 @@ func (p *through) GradXG(gx, x, y []float64, phi []bilevel.Sample) error {
 		func(phi []bilevel.Sample) error { return p.Completed.GradXG(gx, x, y, phi) })
 }
 
-// watched is a problem that counts what it is asked for, and of which one call can go wrong.
+// watched counts what it is asked for; one call can go wrong.
 type watched struct {
 	through
 	sizes  [2]uint64                      // of the streams
@@ -115,7 +114,6 @@ func (f *fault) String() string {
 
 func (f *fault) at(x, y []float64) bool { return slices.Equal(f.x, x) && slices.Equal(f.y, y) }
 
-// on spoils a call.
 func (f *fault) on(c call) error {
 	f.done, f.x, f.y = true, slices.Clone(c.x), slices.Clone(c.y)
 	first, last := c.ends()
@@ -139,7 +137,7 @@ func watch(p bilevel.Problem) *watched {
 	return w
 }
 
-// problem returns w with the products and the g_x that the problem has, with ConvexityAt, and no more.
+// problem returns w with the problem's products and g_x, and ConvexityAt.
 func (w *watched) problem() bilevel.Problem {
 	type convex struct {
 		bilevel.Problem
@@ -201,14 +199,13 @@ func (w *watched) note(c call, ask func(batch []bilevel.Sample) error) error {
 	return err
 }
 
-// starter is a method that starts, and makes no step.
 type starter func(it *bilevel.Iteration)
 
 func (starter) Name() string                                           { return "starter" }
 func (f starter) Start(it *bilevel.Iteration) (bilevel.Stepper, error) { f(it); return nil, nil }
 
-// drawn wants oracles to be asked for samples of an unbounded stream that the run drew, of up to
-// 2²⁰: a seed gives the same names in the same order, whatever the batches.
+// drawn wants samples of an unbounded stream to be those that the run drew, if at most 2²⁰: a seed
+// gives the same names in the same order, whatever the batches.
 func (t *trial) drawn(w *watched, s *bilevel.Solver) {
 	c := s.Counts()
 	if max(c.Xi, c.Phi) > 1<<20 {

@@ -6,8 +6,8 @@ import (
 	"stable/bilevel"
 )
 
-// JointG writes g_y, g_yy·v and g_xy·v, the bits of GradG, HessVecG and CrossVecG. Cost: half of
-// theirs for a batch of few rows.
+// JointG writes the bits of GradG, HessVecG and CrossVecG: g_y, g_yy·v and g_xy·v. Cost: half of
+// theirs for few rows.
 func (p *Problem) JointG(gy, hv, cv, x, y, v []float64, phi []bilevel.Sample) error {
 	if len(phi) == 0 || p.outputs > 1 || p.perRow() {
 		return cmp.Or(p.GradG(gy, x, y, phi), p.HessVecG(hv, x, y, v, phi), p.CrossVecG(cv, x, y, v, phi))
@@ -43,8 +43,8 @@ func (p *Problem) JointG(gy, hv, cv, x, y, v []float64, phi []bilevel.Sample) er
 	return nil
 }
 
-// regularise adds what regularisation adds to g_y and g_yy·v, and writes g_xy·v. No build fuses its
-// operations, nor those of the single oracles.
+// regularise adds the penalty's part to g_y and g_yy·v, and writes g_xy·v. No build fuses its
+// operations, nor the single oracles'.
 func (p *Problem) regularise(gy, hv, cv, reg, y, v []float64) {
 	hv, reg, y, v = hv[:len(gy)], reg[:len(gy)], y[:len(gy)], v[:len(gy)]
 	for i, r := range reg {

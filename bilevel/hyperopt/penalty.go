@@ -71,7 +71,6 @@ func (p *Problem) setIntercept() {
 	}
 }
 
-// addRidge adds what regularisation adds to g_yy, times v, to dst.
 func (p *Problem) addRidge(dst, x, v []float64) {
 	reg := p.diagonal(x)
 	for at := 0; at < len(v); at += p.train.Dim {

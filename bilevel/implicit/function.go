@@ -4,8 +4,8 @@
 //	F(x) = f(x, y*(x)),   ∇F = f_x − g_xy v,   v = g_yy⁻¹ f_y,   at y*(x) = argmin_y g(x, y),
 //
 // by the implicit function theorem. [Function] computes y*(x), F, ∇F and products with ∇²F, [Truth]
-// keeps y*(x) to itself; [Minimiser] is L-BFGS-B for any smooth function over a box, [Minimise] a loop
-// around it:
+// keeps y*(x) to itself; [Minimiser] is L-BFGS-B for any smooth function over a box, [Minimise] its
+// loop:
 //
 //	m, err := implicit.Minimise(implicit.NewTruth(problem).Objective, x0, implicit.Options{Lo: lo, Hi: hi})
 //
@@ -22,7 +22,7 @@ import (
 	"stable/mat"
 )
 
-// ErrNoSolution is wrapped by the errors of Solve where y*(x) is not found.
+// Errors of Solve wrap ErrNoSolution where y*(x) is not found.
 var ErrNoSolution = errors.New("implicit: no minimiser of g in y is found")
 
 const (
@@ -30,7 +30,7 @@ const (
 	shorter     = 7   // that of the differences in HessVec
 )
 
-// Function is F(x) = f(x, y*(x)) of a bilevel problem. New makes one.
+// Function is F(x) = f(x, y*(x)). New makes one.
 type Function struct {
 	// Xi and Phi are the batches of all oracle calls. Default: none, the exact means.
 	Xi, Phi []bilevel.Sample
@@ -48,7 +48,7 @@ type Function struct {
 
 	gy, next, newton, at []float64 // g_y at y and where y goes, g_yy⁻¹g_y, and that point
 	fx, fy, v, gxyv      []float64
-	grad, x, y           []float64 // of the last Gradient, which is q at its point, and that point
+	grad, x, y           []float64 // of the last Gradient, q there, and its point
 	js, q, dx            []float64
 	crossed              bool // gxy belongs to that point
 	known                bool // there is one
@@ -72,8 +72,8 @@ func New(p bilevel.Problem) *Function {
 // tol·‖y‖; tol = 0 goes to rounding. A step costs GradG, HessG and dy³/3 flops.
 //
 // Errors: those of the oracles; ErrNoSolution where g_yy is not positive definite or no step makes
-// ‖g_y‖ fall. At a trial point, an error of GradG or a g_y that is not finite counts as no fall. Here
-// and below, vectors of other lengths than those of the problem panic.
+// ‖g_y‖ fall. At a trial point, an error of GradG or a g_y that is not finite counts as no fall.
+// Here and below, vectors of wrong lengths panic.
 func (f *Function) Solve(y, x []float64, tol float64) error {
 	if len(x) != len(f.x) || len(y) != len(f.y) {
 		panic("implicit: Solve: dimension mismatch")
@@ -210,8 +210,7 @@ func (f *Function) HessVec(dst, s []float64) error {
 	return nil
 }
 
-// reach returns the length of the difference along s, which moves y, or x if that is shorter, by 1e-6
-// of its norm.
+// reach is the default of Reach.
 func (f *Function) reach(s, js []float64) float64 {
 	const share = 1e-6
 	t := math.Inf(1)

@@ -155,7 +155,6 @@ func (m *Minimiser) Tell(value float64, grad []float64) (accepted bool) {
 	return true
 }
 
-// arrive sets ∇F at x, and the projected gradient.
 func (m *Minimiser) arrive(grad []float64) {
 	copy(m.g, grad)
 	for i, x := range m.x {

@@ -28,7 +28,6 @@ type plain interface {
 	step(r *reader, k int, x, y, v []float64)
 }
 
-// follow runs m beside p.
 func follow(t *testing.T, m bilevel.Method, set bilevel.Set, p plain) {
 	for _, batch := range [][2]int{{1, 1}, {2, 3}} {
 		t.Run(fmt.Sprintf("%s,%T,%v", m.Name(), set, batch), func(t *testing.T) {

@@ -221,7 +221,6 @@ func (m ALSET) Start(it *bilevel.Iteration) (bilevel.Stepper, error) {
 		inner: bilevel.Constant(m.Inner), estimate: hypergradient{series: m.Neumann, random: true}})
 }
 
-// alternating is the running state of all four.
 type alternating struct {
 	*memory
 	name        string // the Go name

@@ -226,7 +226,6 @@ func start(t *testing.T, p bilevel.Problem, m bilevel.Method, opt bilevel.Option
 	return s
 }
 
-// failure is the error that ends s before step n.
 func failure(s *bilevel.Solver, n int) (err error) {
 	for err == nil && s.K() < n {
 		err = s.Step()
@@ -261,7 +260,6 @@ func (w watcher) Start(it *bilevel.Iteration) (bilevel.Stepper, error) {
 	return w.STFBO.Start(it)
 }
 
-// iteration is what a method sees at the start of a run.
 func iteration(t *testing.T, p bilevel.Problem, opt bilevel.Options) (it *bilevel.Iteration) {
 	start(t, p, watcher{it: &it}, opt)
 	return it

@@ -17,9 +17,9 @@ import (
 //
 //	the part = mean of T + mean over i in B of (t_i(z^k) − T_i);   then T_i ← t_i(z^k) for i in B,
 //
-// whose variance goes to zero as the iterates settle: constant step sizes reach the solution. Step 0
-// fills the tables in one pass over both sums, and moves along their means. Oracles are asked sample
-// by sample. Memory: n_ξ·(dx+dy) + n_φ·(dx+2dy) numbers for sums of n_ξ and n_φ terms. A stream with
+// whose variance goes to zero as the iterates settle: constant step sizes reach the solution. Step
+// 0 fills the tables in one pass over both sums, and moves along their means. Oracles get single
+// samples. Memory: n_ξ·(dx+dy) + n_φ·(dx+2dy) numbers for sums of n_ξ and n_φ terms. A stream with
 // batch Full has no table: its parts are exact.
 type SABA SOBA
 
@@ -60,7 +60,7 @@ type saga struct {
 	mean  []float64 // of the rows
 	fresh []float64 // t_i(z^k) − T_i of a batch, in rows
 	drawn []int     // the step in which a row changed last
-	zeros int       // leading columns that are +0 in all rows so far, as f_x in tuning: passed over
+	zeros int       // leading columns, +0 in all rows so far, as f_x in tuning: passed over
 
 	change []float64 // Σ over rows of the batch
 	eval   func(s *step, row []float64, batch []bilevel.Sample)
@@ -131,7 +131,7 @@ func (t *saga) estimate(s *step, dst []float64, batch []bilevel.Sample) {
 			fresh[c], last[c] = d, v
 			change[c] += d
 		}
-		if t.drawn[i] == s.K() { // twice in the batch: the row and the mean have changed already
+		if t.drawn[i] == s.K() { // twice in the batch: changed already
 			mat.Axpy(dst, share, t.row(t.fresh, slices.Index(batch, i)))
 		}
 		t.drawn[i] = s.K()
@@ -140,7 +140,7 @@ func (t *saga) estimate(s *step, dst []float64, batch []bilevel.Sample) {
 	mat.Axpy(t.mean, 1/float64(t.terms), t.change)
 }
 
-// touch reads a number of each cache line: the rows of a batch are fetched side by side.
+// touch reads a number of each cache line, to fetch a batch's rows side by side.
 func touch(row []float64) (sum float64) {
 	for c := 0; c < len(row); c += 8 {
 		sum += row[c]
@@ -148,7 +148,6 @@ func touch(row []float64) (sum float64) {
 	return sum
 }
 
-// fill evaluates every term, and writes their mean into dst as well.
 func (t *saga) fill(s *step, dst []float64) {
 	var one [1]bilevel.Sample
 	t.zeros = len(t.mean)
@@ -164,7 +163,6 @@ func (t *saga) fill(s *step, dst []float64) {
 	copy(dst, t.mean)
 }
 
-// zeros counts the leading +0 of v.
 func zeros(v []float64) int {
 	for i, a := range v {
 		if math.Float64bits(a) != 0 {
@@ -236,7 +234,7 @@ func (m SPABA) Start(it *bilevel.Iteration) (bilevel.Stepper, error) {
 	return r, errors.Join(err, option.Batch("SPABA.Large", m.Large), option.Positive("SPABA.Radius", m.Radius))
 }
 
-// refreshes returns the defaults of Period, and of Large for the Period in force.
+// refreshes returns the defaults of Period and of Large.
 func refreshes(it *bilevel.Iteration) (period int, large func(period int) int) {
 	upper, lower := it.Oracle().Streams()
 	xi, phi := it.Batches()

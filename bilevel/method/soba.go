@@ -22,7 +22,7 @@ type SOBA struct {
 
 func (SOBA) Name() string { return "SOBA" }
 
-// soba is the running state of SOBA, and of the methods that compute f, g or D_x in another way.
+// soba runs SOBA, and methods that compute f, g or D_x in another way.
 type soba struct {
 	SOBA
 	*memory

@@ -9,7 +9,6 @@ import (
 	"stable/bilevel/quadratic"
 )
 
-// must returns v, and panics where there is an error.
 func must[T any](v T, err error) T {
 	if err != nil {
 		panic(err)

@@ -14,7 +14,6 @@ import (
 	"stable/bilevel/saa"
 )
 
-// must returns v, and panics where there is an error.
 func must[T any](v T, err error) T {
 	if err != nil {
 		panic(err)

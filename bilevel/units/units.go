@@ -113,7 +113,6 @@ func fromUnits(dst, z, factor, shift []float64) []float64 {
 	return dst
 }
 
-// oldX and oldY return a point in the units of the problem.
 func (s *Problem) oldX(x []float64) []float64 { return fromUnits(s.x, x, s.u.X, s.u.ShiftX) }
 func (s *Problem) oldY(y []float64) []float64 { return fromUnits(s.y, y, s.u.Y, s.u.ShiftY) }
 

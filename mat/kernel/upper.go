@@ -1,7 +1,7 @@
 package kernel
 
-// An Upper is a Cholesky factor in the making, A = Uᵀ·U of order N, in strips of four rows, each
-// minus what the rows above give, then divided by its corner:
+// An Upper computes a Cholesky factor, A = Uᵀ·U of order N, in strips of four rows, each minus what
+// the rows above give, divided by its corner:
 //
 //	for i ≤ j: U_ij = (A_ij − Σ_{p<i} U_pi·U_pj) / U_ii
 //
@@ -14,7 +14,7 @@ type Upper struct {
 	spread []float64
 }
 
-// narrow is the length up to which rows of 512 bits pick entries, in place of spreading them.
+// Up to length narrow, rows of 512 bits pick entries, and spread none.
 const narrow = 32 * Panel
 
 // An Elimination divides a strip by its corner: row j += M_ij·row i, then row i *= S_i.

@@ -16,7 +16,7 @@ var allLanes = func() (all []int) {
 	return append(all, 0)
 }()
 
-// A vec is a vector of the AVX2 kernels, a vec8 one of 512 bits, which fills a panel.
+// A vec has 256 bits, a vec8 512: a panel.
 type (
 	vec    = archsimd.Float64x4
 	array  = [lanes]float64
@@ -26,7 +26,7 @@ type (
 
 const lanes = 4
 
-// wide tells whether kernels with a form for 512 bits run in it.
+// wide tells whether kernels may use 512 bits.
 func wide() bool { return inUse == Panel }
 
 // The tiles load by these, beside a product on the same line: else an empty instruction stays.
@@ -110,7 +110,6 @@ func subtractAVX512(f *Upper, p, k, i int) {
 	archsimd.ClearAVXUpperBits()
 }
 
-// sub4AVX512 subtracts from four rows.
 func sub4AVX512(c0, c1, c2, c3 []float64, s0, s1, s2, s3 vec8) {
 	load8(c0).Sub(s0).StoreArray((*array8)(c0))
 	load8(c1).Sub(s1).StoreArray((*array8)(c1))
@@ -123,8 +122,8 @@ func pick8(a *array8, i int) vec8 {
 	return archsimd.LoadFloat64x8Array(a).Permute(archsimd.LoadUint64x8Array(&pick[i]))
 }
 
-// forward4Vector has a row of X meet four entries of U in all four orders that an exclusive or makes
-// of its lanes.
+// forward4Vector has a row of X meet four entries of U in the four orders that exclusive ors make
+// of lanes.
 func forward4Vector(x, u []float64, ld, from int) {
 	minus := archsimd.BroadcastFloat64x4(-1)
 	for i := from; 4*i < len(x); i += 4 {
@@ -177,7 +176,7 @@ func forward4Vector(x, u []float64, ld, from int) {
 	archsimd.ClearAVXUpperBits()
 }
 
-// back4Vector is forward4Vector from the last strip to the first, with blocks of U transposed.
+// back4Vector is forward4Vector from the last strip on, with blocks of U transposed.
 func back4Vector(x, u []float64, ld int) {
 	minus := archsimd.BroadcastFloat64x4(-1)
 	n := len(x) / 4

@@ -10,7 +10,6 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// mustCSV reads text that is right.
 func mustCSV(t *testing.T, text string, opt ReadOptions) *Data {
 	t.Helper()
 	d, err := ReadCSV(strings.NewReader(text), "t", opt)

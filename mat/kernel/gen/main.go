@@ -94,7 +94,6 @@ var (
 	once     = regexp.MustCompile(`for (\w) := 0; \w < Panel; \w \+= lanes {`)
 )
 
-// avx2 returns the kernels of source.
 func avx2(source string) string {
 	var out strings.Builder
 	for _, m := range function.FindAllStringSubmatch(source, -1) {
@@ -129,7 +128,6 @@ func avx512(source, hand, tiles string) (amd64, arm64 string) {
 	return out.String(), "\n" + stubs.String()
 }
 
-// wideNames returns text with the names for 512 bits.
 func wideNames(text string) string {
 	text = strings.ReplaceAll(text, "archsimd.LoadFloat64x4", "archsimd.LoadFloat64x8")
 	text = strings.ReplaceAll(text, "archsimd.BroadcastFloat64x4", "archsimd.BroadcastFloat64x8")
@@ -148,7 +146,6 @@ func direct(body string) string {
 	return strings.ReplaceAll(body, "clearUpper()", "archsimd.ClearAVXUpperBits()")
 }
 
-// arrays has calls of a function take a pointer to an array in place of a slice.
 func arrays(text, call, by string) string {
 	var b strings.Builder
 	for {
