@@ -197,7 +197,7 @@ func (m *newton) arrived() bool {
 		tau = max(tau, math.Abs(m.step.s[i])/unit)
 		size = max(size, p.size[i]*unit)
 	}
-	if tau <= tiny && !m.step.pressed {
+	if tau <= tiny && !m.step.pressed && m.radius > tiny {
 		return true
 	}
 	if m.step.box == nil {
@@ -339,7 +339,7 @@ func (m *newton) try(it *bilevel.Iteration, stat float64, enough bool) (good boo
 		// y* went elsewhere: h between is not known
 		rho = -1
 	}
-	if tau == 0 || -m.step.model <= tiny*size { // below rounding
+	if tau <= tiny || -m.step.model <= tiny*size { // below rounding
 		rho = 1
 	}
 	if m.of > 0 && !enough && rho != -1 && !(fall-doubt*m.step.length > 0.05*m.step.model) {

@@ -364,3 +364,27 @@ func TestBack(t *testing.T) {
 	assert.Equal(t, x, p.x)
 	assert.Equal(t, y, p.y)
 }
+
+// In another set, a step that is 0 because the trust region is short is no arrival.
+func TestShortRegionIsNoArrival(t *testing.T) {
+	p, err := quadratic.New(quadratic.Options{Seed: 3})
+	require.NoError(t, err)
+	var m *newton
+	var it *bilevel.Iteration
+	s, err := bilevel.New(p, spy{at: &m, it: &it}, bilevel.Options{Set: bilevel.Ball{Center: make([]float64, 10), Radius: 9},
+		UpperBatch: bilevel.Full, LowerBatch: bilevel.Full})
+	require.NoError(t, err)
+	_, err = s.Run(t.Context(), bilevel.Run{Steps: 1})
+	require.NoError(t, err)
+	m.done = false
+	for i := range m.now.x {
+		m.now.x[i] = 1 + float64(i)/16
+	}
+	require.NoError(t, m.read(it, m.now, nil))
+	m.radius = 0x1p-60
+	for range 5 {
+		require.NoError(t, m.block(it))
+		m.radius = 0x1p-60
+	}
+	assert.False(t, m.done)
+}
