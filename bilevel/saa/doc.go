@@ -68,11 +68,11 @@
 // and E: the difference to their own derivatives, at z_b that do not know them, is a martingale,
 // O_p(√log N/N), and B is asked anew of a share of all samples whenever N is four times what it
 // was, so that B − ∇²F = O_p(N^−½), times z_N − mean z_b. What is weighed away is one group of each
-// kind, o(√N) long where there are two moments, so that means change by o(N^−½). The model's root is O_p(1/N) from that of
-// the equations it stands for, and one step goes there: the eigenvalues of H keep away from a floor
-// that falls as N^−½, and credit does not run out, since 4N evaluations of a reading, when N has
-// grown fourfold, are below those that N samples bring. Steps are O_p(N^−½), and unread allows N^−¼ in
-// the end: no part is asked then. □
+// kind, o(√N) long where there are two moments, so that means change by o(N^−½). The model's root is
+// O_p(1/N) from that of the equations it stands for, and one step goes there: the eigenvalues of H
+// keep away from a floor that falls as N^−½, and credit does not run out, since 4N evaluations of a
+// reading, when N has grown fourfold, are below those that N samples bring. Steps are O_p(N^−½), and
+// unread allows N^−¼ in the end: no part is asked then. □
 //
 // TestTheorem sees each of this on the running code. Measured alone is that runs come to z*, and
 // that Δ lets go. On three problems (curvature noise of 0.85; one exp weight; two, one at its
@@ -101,11 +101,11 @@
 // are asked at each point, or as many as [Newton.Calls] pays for. A step minimises hᵀs + ½sᵀ∇²Fs over
 // the bounds and |s_i| ≤ Δℓ_i, by conjugate gradients on the free face with products with ∇²F
 // (implicit.Function), each of which asks all samples at one more point; at most 40, and 120 near a
-// stationary point of a sum. ϱ and Δ are as above; a step that fails is tried at a quarter of itself first. x_i stays
-// where less than 3 groups of samples, in effect, know it, or its effect is rounding; groups are not weighed,
-// and σ_i is not known. Steps go on until one promises a tenth of what the new half of the samples
-// brought, or foresaw the fall of F to a tenth. Memory 3dx·dy + 25dx + 3dy² numbers. Between the
-// ends of blocks the answer is that of half the samples at least, and units are not kept bit for bit.
+// stationary point of a sum. ϱ and Δ are as above; a step that fails is tried at a quarter of itself
+// first. x_i stays where less than 3 groups of samples, in effect, know it, or its effect is rounding;
+// groups are not weighed, and σ_i is not known. Steps go on until one promises a tenth of what the new
+// half of the samples brought, or foresaw the fall of F to a tenth. Memory 3dx·dy + 25dx + 3dy² numbers.
+// Between the ends of blocks the answer is that of half the samples; units of y are not kept bit for bit.
 // 5,000 weights of rows, 50 features: at a stationary point to rounding within a pass, 474 evaluations a row.
 //
 // # Sources

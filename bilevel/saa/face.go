@@ -50,7 +50,7 @@ func (m *wide) find() (value float64, err error) {
 		if most < 0 {
 			m.top = max(m.top, rr)
 			most, m.part = 0x1p-40*rr, settled
-			if m.whole() { // superlinear
+			if m.whole() && rr > 0 { // superlinear
 				share := min(settled, math.Sqrt(math.Sqrt(rr/m.top)))
 				if most = share * share * rr; share < settled {
 					m.part, m.left = share*share, 3*products

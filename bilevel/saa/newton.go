@@ -230,6 +230,7 @@ func (m *newton) State(t *bilevel.State) {
 	t.Flag(&m.pending)
 	t.Flag(&m.pass)
 	t.Flag(&m.asked)
+	t.Floats(m.sizes[:])
 	t.Count(&m.tried)
 	t.Count(&m.lastRead)
 	for _, v := range []*float64{&m.radius, &m.far, &m.slope, &m.bow, &m.credit, &m.rough,

@@ -341,6 +341,11 @@ func TestSilentStarts(t *testing.T) {
 		assert.NotEqual(t, bilevel.GapReached, r.Reason)
 		assert.Contains(t, strings.Join(r.Warnings, "; "), want)
 	}
+	s, err := bilevel.New(saddle{-1, 0}, saa.ByProducts{}, bilevel.Options{})
+	require.NoError(t, err)
+	r, err := s.Run(t.Context(), bilevel.Run{Gap: 1e-3, Steps: 200})
+	require.NoError(t, err)
+	assert.Equal(t, bilevel.StepLimit, r.Reason)
 }
 
 func TestCalls(t *testing.T) {

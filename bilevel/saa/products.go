@@ -31,6 +31,7 @@ type wide struct {
 	xy     *mat.Dense
 	yy     *mat.Sym
 	gy, hy []float64     // the g_y asked last; scratch
+	before []float64     // y before a step
 	chol   chol.Cholesky // of yy at z
 	fx, gv []float64     // f_x and g_xy v, whose difference h is
 	unit   []float64     // ℓ
@@ -55,7 +56,7 @@ func (m *newton) newWide(it *bilevel.Iteration) (bilevel.Stepper, error) {
 			it.Set(), dx, mostOther)
 	}
 	w := &wide{newton: *m, box: box, xy: mat.NewDense(dx, dy), yy: mat.NewSym(dy)}
-	for _, v := range []*[]float64{&w.y, &w.ty, &w.gy, &w.hy} {
+	for _, v := range []*[]float64{&w.y, &w.ty, &w.gy, &w.hy, &w.before} {
 		*v = make([]float64, dy)
 	}
 	w.held, w.flat = make([]bool, dx), make([]bool, dx)
@@ -102,10 +103,12 @@ func (m *wide) Step(it *bilevel.Iteration) error {
 		m.tried = 0
 	}
 	for more := !m.done && m.asks > 0; more && m.tried < 3*tries; m.tried++ {
-		credit, radius := m.credit, m.radius
+		credit, radius, back := m.credit, m.radius, m.back
+		copy(m.before, m.y)
 		var err error
 		if more, err = m.move(it); err != nil {
-			m.credit, m.radius, m.known = credit, radius, false
+			m.credit, m.radius, m.back, m.known = credit, radius, back, false
+			copy(m.y, m.before)
 			return err
 		}
 		if m.tried == 0 {
@@ -113,7 +116,7 @@ func (m *wide) Step(it *bilevel.Iteration) error {
 		}
 		more = more && m.credit > m.cost*float64(m.asks)
 	}
-	if m.pending = false; m.asks > 0 {
+	if m.pending = false; m.asks > 0 && !m.waits {
 		m.lastRead = m.asks
 		copy(m.was, m.h)
 	}
@@ -172,11 +175,11 @@ func (m *wide) move(it *bilevel.Iteration) (more bool, err error) {
 		m.noise, m.told.gap, m.told.stdErr = -value*settled, -value, 0
 		if m.lastRead > 0 && !m.whole() {
 			share := float64(m.lastRead) / float64(m.asks-m.lastRead) // of the variance of what they changed
-			mat.Axpy(m.was, -1, m.h)
-			ratio := m.slope(m.was, m.unit) / m.slope(m.h, m.unit)
+			copy(m.d, m.was)
+			mat.Axpy(m.d, -1, m.h)
+			ratio := m.slope(m.d, m.unit) / m.slope(m.h, m.unit)
 			m.noise = -value * min(1, ratio*ratio)
-			m.told.gap, m.told.stdErr = share*m.told.gap, math.Sqrt(share)*m.slope(m.was, nil)
-			mat.Axpy(m.was, 1, m.h)
+			m.told.gap, m.told.stdErr = share*m.told.gap, math.Sqrt(share)*m.slope(m.d, nil)
 		}
 	}
 	cut := m.cut()
@@ -259,8 +262,8 @@ func (m *wide) square(i int) (sum float64) {
 	return sum
 }
 
-// still says that x_i may not move: not even few groups of samples know it, as with newton, its effect is
-// rounding, or a difference along it would be.
+// still says that x_i may not move: not even few groups of samples know it, its effect is rounding,
+// or a difference along it would be.
 func (m *wide) still(i int) bool {
 	lo, hi := m.box.Bounds(i)
 	x, free := math.Abs(m.x[i]), math.IsInf(lo, -1) && math.IsInf(hi, 1)
@@ -395,7 +398,7 @@ func (m *wide) State(t *bilevel.State) {
 	for k := range m.sides {
 		m.sides[k].State(t)
 	}
-	t.Floats(m.x, m.y, m.was, m.most)
+	t.Floats(m.x, m.y, m.was, m.most, m.sizes[:])
 	for _, f := range []*bool{&m.started, &m.done, &m.pending, &m.pass, &m.back, &m.waits} {
 		t.Flag(f)
 	}
