@@ -202,6 +202,8 @@ func TestInterruptedInAStep(t *testing.T) {
 	want, err := whole.Run(t.Context(), run)
 	require.NoError(t, err)
 	inside := 0
+	steps, err := bilevel.New(p, saa.Newton{}, bilevel.Options{Seed: 3})
+	require.NoError(t, err)
 	for _, at := range []int{50, 130, 300, 700, 1500, 3000} {
 		ctx, cancel := context.WithCancel(t.Context())
 		q := &interrupting{Problem: p.Clone(), at: at, cancel: cancel}
@@ -221,6 +223,13 @@ func TestInterruptedInAStep(t *testing.T) {
 		before, _ := s.Health()
 		loaded, _ := again.Health()
 		assert.Equal(t, before.Gap, loaded.Gap, "Run.Gap must not stop on what a checkpoint left out")
+		for steps.K() <= s.K() {
+			require.NoError(t, steps.Step())
+		}
+		require.NoError(t, again.Step())
+		size, _ := steps.StepSizes()
+		alpha, _ := again.StepSizes()
+		assert.Equal(t, size, alpha, "at call %d", at)
 		got, err := again.Run(t.Context(), run)
 		require.NoError(t, err)
 		assert.Equal(t, want.X, got.X, "at call %d", at)
