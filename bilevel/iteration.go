@@ -276,7 +276,7 @@ func (it *Iteration) checkDistance(name string, next, start []float64) error {
 		d := v - start[i]
 		sum, odd = odd, sum+d*d
 	}
-	if r := math.Sqrt(sum + odd); !(r <= it.opt.Explode) {
+	if r := math.Sqrt(sum + odd); !(r <= it.opt.Explode) || math.IsInf(r, 1) && mat.NotFinite(next) >= 0 {
 		return &DivergedError{Step: it.k, Quantity: name, Value: r}
 	}
 	return nil

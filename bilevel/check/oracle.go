@@ -279,7 +279,7 @@ func (c *checker) notFinite(o *oracle, pt point, out []float64) []float64 {
 	one, err1 := c.attempt(o, pt, 1)
 	destination := math.IsNaN(o.fill) && err0 == nil && err1 == nil && mat.NotFinite(zero) < 0
 	message := "not finite"
-	if single := c.culprit(o, pt); len(single.batch) == 1 {
+	if single := c.culprit(o, pt); !destination && len(single.batch) == 1 {
 		pt, message = single, fmt.Sprintf("not finite at sample %d", single.batch[0])
 	}
 	for k, v := range out {
