@@ -1,0 +1,208 @@
+package saa
+
+import (
+	"errors"
+	"math"
+	"slices"
+
+	"stable/bilevel"
+	"stable/mat"
+)
+
+// try reads all samples, or the part, at the end of the step, and takes it where F has fallen as
+// foreseen. A part that is not enough may take it back alone.
+func (m *newton) try(it *bilevel.Iteration, stat float64, enough bool) (good bool, err error) {
+	p, t, c, s := m.now, m.to, m.curve, m.step.s
+	for i, x := range p.x {
+		t.x[i] = x + s[i]
+	}
+	copy(t.y, p.y)
+	t.norm = p.norm
+	copy(t.unit, p.unit)
+	copy(t.big, p.big)
+	copy(t.d, p.d)
+	m.step.follow(t.y, p)
+	copy(p.w, t.y)
+	mat.Axpy(p.w, -1, p.y)
+	way := p.normH(p.w)
+	unsettled := p.normH(p.u) > settled*way
+	tau, fall, size, doubt := 0.0, 0.0, 0.0, 0.0
+	for i, si := range s {
+		if si != 0 {
+			tau = max(tau, math.Abs(si)/p.unit[i])
+		}
+	}
+	err = m.read(it, t, p)
+	if err == nil {
+		err = m.settle(it, t, p, way)
+	}
+	if err == nil {
+		err = t.upper(c)
+	}
+	if err == nil {
+		err = it.Finite(t.h)
+	}
+	if m.beyond(err) && (tau > 0 || !m.whole()) {
+		t.begin(p.x, p.y) // the Solver looks for numbers that are not finite
+		copy(t.u, p.u)
+		copy(t.v, p.v)
+		copy(t.h, p.h)
+		if tau > 0 {
+			m.trust(-1, tau)
+		}
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	if m.of > 0 {
+		doubt = m.doubt(t)
+		if far := m.step.length; far > 0 {
+			m.rough = max(float64(m.of)*doubt*doubt/(far*far), m.rough/2)
+		}
+		enough = enough && doubt <= partly*math.Sqrt(stat)
+	}
+	rem := c.rem
+	for i, si := range s {
+		fall += si * (p.h[i] + t.h[i]) / 2
+		size += 2 * math.Abs(si) * p.size[i]
+		rem[i] = t.h[i] - p.h[i]
+	}
+	for _, i := range c.free {
+		rem[i] -= mat.Dot(c.b.Row(i), s)
+	}
+	rho := fall / m.step.model
+	for j, y := range t.y {
+		p.w[j] -= y - p.y[j]
+		p.dy[j] = y - p.y[j]
+	}
+	if miss := p.normH(p.w); !t.convex || miss > way && miss > settled*p.norm || m.crossed() {
+		// y* went elsewhere: h between is not known
+		rho = -1
+	}
+	if tau <= tiny || -m.step.model <= tiny*size { // below rounding
+		rho = 1
+	}
+	if m.of > 0 && !enough && rho != -1 && !(fall-doubt*m.step.length > 0.05*m.step.model) {
+		return false, errPart
+	}
+	if carried := p.carried(); !(rho > 0.25 && rho < 4) && (carried || unsettled) { // the model at z may be wrong
+		if carried {
+			err = m.read(it, p, p)
+		}
+		if unsettled && err == nil {
+			err = m.settle(it, p, p, 0)
+		}
+		return false, err
+	}
+	m.trust(rho, tau)
+	same := p.n == t.n // no sample was weighed otherwise
+	miss, far := c.normInv(rem, p.unit), m.step.length
+	parts := m.of > 0 || !slices.Equal(p.xa, p.xr)
+	if parts {
+		miss = max(0, miss-partly*math.Sqrt(stat))
+	}
+	if far > 0 && same {
+		m.far = far
+		m.slope, m.bow = max(miss/far, m.slope/4), max(miss/far/far, m.bow/4)
+	}
+	if !(rho > 0.05) {
+		return false, nil
+	}
+	if !m.whole() && same && !parts && miss < far { // by less than B itself
+		c.secant(s, rem, p.unit)
+	}
+	if m.whole() || math.Abs(rho-1) > 0.25 && !c.fresh {
+		c.age()
+		c.n = 4 * max(m.sides[0].n, m.sides[1].n)
+	}
+	c.fresh = false
+	m.now, m.to = t, p
+	return true, nil
+}
+
+// crossed says that what an x_i without bounds acts on went elsewhere: p.w is by how much y* missed
+// where it should be, p.dy how it went.
+func (m *newton) crossed() bool {
+	p := m.now
+	for j := range p.w {
+		root := math.Sqrt(max(0, p.yy.At(j, j)/p.n[1]))
+		p.w[j] *= root
+		p.dy[j] *= root
+		p.hy[j] = p.w[j] + p.dy[j]
+	}
+	for _, i := range m.curve.free {
+		miss := p.felt(i, p.w)
+		if miss > min(p.felt(i, p.dy), p.felt(i, p.hy)) && miss > settled*p.felt(i, p.big) && math.IsInf(m.step.width(i), 1) {
+			return true
+		}
+	}
+	return false
+}
+
+// retreat is back where z, which was not read, is beyond. Else it returns err.
+func (m *newton) retreat(it *bilevel.Iteration, err error) error {
+	if !m.beyond(err) || !m.started || !m.now.carried() {
+		return err
+	}
+	return m.back(it)
+}
+
+// beyond says that err is of a point where the oracles have no value, or theirs are too large to work with.
+func (m *newton) beyond(err error) bool {
+	if !errors.Is(err, bilevel.ErrDiverged) {
+		return errors.Is(err, bilevel.ErrDomain)
+	}
+	a := &m.asker
+	for _, v := range [][]float64{a.fx, a.fy, a.gy, a.yy.Data, a.xy.Data, a.r, a.t} {
+		if mat.NotFinite(v) >= 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// back goes back to where all samples were read last, and reads them again.
+func (m *newton) back(it *bilevel.Iteration) error {
+	p := m.now
+	for i, x := range p.x {
+		m.step.s[i] = p.xr[i] - x
+	}
+	m.moved(p)
+	copy(p.x, p.xr)
+	copy(p.y, p.yr)
+	for k := range m.sides {
+		m.sides[k].wait = m.sides[k].wait[:0]
+	}
+	m.far, m.radius = 0, m.radius/4 // the next step is read
+	return m.read(it, p, p)
+}
+
+// moved notes for Run.Tol the sizes of a step from p, as one along h and along ĝ.
+func (m *newton) moved(p *point) {
+	if h := mat.Norm(p.h); h > 0 {
+		m.sizes[0] += mat.Norm(m.step.s) / h
+	}
+	if g := mat.Norm(p.g); g > 0 {
+		m.sizes[1] += mat.Norm(p.u) / g
+	} else if h := mat.NormFrobSym(p.yy); h > 0 { // y moves with x alone
+		m.sizes[1] += p.n[1] / h
+	}
+	for k, size := range m.sizes {
+		m.sizes[k] = min(size, math.MaxFloat64) // far down a flat
+	}
+}
+
+// trust sets Δ after a step of length τ whose fall was ρ times the one foreseen.
+func (m *newton) trust(rho, tau float64) {
+	switch {
+	case !(rho > 0.05):
+		m.radius = tau / 4
+	case rho < 0.25 || rho > 4:
+		m.radius = tau / 2
+	case rho > 0.9 && rho < 1.1:
+		m.radius = max(m.radius, 4*tau)
+	case rho > 0.75 && rho < 1.5:
+		m.radius = max(m.radius, 2*tau)
+	}
+}
