@@ -39,7 +39,9 @@ func newOracle(p Problem) *Oracle {
 	if _, ok := p.(Products); !ok {
 		o.formed = &defaults{p: o} // counts
 	}
-	o.joint, _ = p.(Joint)
+	if j, ok := p.(Joint); ok && j.Joint() == p {
+		o.joint = j
+	}
 	o.upper, o.lower = p.Streams()
 	return o
 }

@@ -52,9 +52,13 @@ type Products interface {
 }
 
 // Joint is for problems that compute faster together what single-loop methods ask of g at one point
-// and on one batch. A type that embeds a Joint and changes GradG or Products must change JointG.
+// and on one batch.
 type Joint interface {
 	Products
+
+	// Joint returns the problem that JointG is of. A type that embeds that one, and may change an
+	// oracle, is another: JointG is not called there.
+	Joint() Problem
 
 	// JointG writes g_y(x, y; φ), g_yy(x, y; φ)·v and g_xy(x, y; φ)·v: the bits of GradG, HessVecG
 	// and CrossVecG.

@@ -168,7 +168,7 @@ func (c *checker) list() (all []*oracle) {
 		add("HessVecG", lower, func() error { return p.HessVecG(hv.row(0), c.x, c.y, c.v, c.batch) }, hv)
 		add("CrossVecG", lower, func() error { return p.CrossVecG(cv.row(0), c.x, c.y, c.v, c.batch) }, cv)
 	}
-	if p, ok := c.p.(bilevel.Joint); ok {
+	if p, ok := c.p.(bilevel.Joint); ok && p.Joint() == c.p {
 		g, h, x := newVec("g_y", c.dy), newVec("g_yy·v", c.dy), newVec("g_xy·v", c.dx)
 		add("JointG", lower, func() error {
 			return p.JointG(g.row(0), h.row(0), x.row(0), c.x, c.y, c.v, c.batch)

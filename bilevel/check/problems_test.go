@@ -179,6 +179,8 @@ func (l lying) Objective(grad, x []float64) (float64, error) {
 // joint rounds otherwise than CrossVecG.
 type joint struct{ *quadratic.Problem }
 
+func (p joint) Joint() bilevel.Problem { return p }
+
 func (p joint) JointG(gy, hv, cv, x, y, v []float64, phi []bilevel.Sample) error {
 	err := errors.Join(p.GradG(gy, x, y, phi), p.HessVecG(hv, x, y, v, phi), p.CrossVecG(cv, x, y, v, phi))
 	cv[1] *= 1 + 0x1p-52

@@ -6,6 +6,9 @@ import (
 	"stable/bilevel"
 )
 
+// Joint returns p.
+func (p *Problem) Joint() bilevel.Problem { return p }
+
 // JointG writes the bits of GradG, HessVecG and CrossVecG: g_y, g_yy·v and g_xy·v. Cost: half of
 // theirs for few rows.
 func (p *Problem) JointG(gy, hv, cv, x, y, v []float64, phi []bilevel.Sample) error {

@@ -140,6 +140,14 @@ func TestModels(t *testing.T) {
 	})
 }
 
+type steeper struct{ *Problem }
+
+func (p steeper) GradG(gy, x, y []float64, phi []bilevel.Sample) error {
+	err := p.Problem.GradG(gy, x, y, phi)
+	gy[0]++
+	return err
+}
+
 // JointG has the bits of the others, and a run with it their counts.
 func TestJoint(t *testing.T) {
 	models(t, func(t *testing.T, p *Problem, rng *rand.Rand, x, y []float64) {
@@ -165,10 +173,14 @@ func TestJoint(t *testing.T) {
 			r.Elapsed = 0
 			return r
 		}
-		assert.Equal(t, run(struct {
-			bilevel.Problem
-			bilevel.Products
-		}{p, p}), run(p))
+		bare := func(q bilevel.Problem) bilevel.Problem {
+			return struct {
+				bilevel.Problem
+				bilevel.Products
+			}{q, p}
+		}
+		assert.Equal(t, run(bare(p)), run(p))
+		assert.Equal(t, run(bare(steeper{p})), run(steeper{p}), "a type that changes GradG")
 	})
 }
 

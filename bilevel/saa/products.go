@@ -282,11 +282,16 @@ func (m *wide) cut() bool {
 	return slices.ContainsFunc(m.s, func(s float64) bool { return math.Abs(s) >= m.radius })
 }
 
+// free says that x_i may move along −h.
+func (m *wide) free(i int, h float64) bool {
+	lo, hi := m.box.Bounds(i)
+	return m.lo[i] != m.hi[i] && !(m.x[i] <= lo && h >= 0) && !(m.x[i] >= hi && h <= 0)
+}
+
 // slope is the norm of v on the free face, in units u or as it is.
 func (m *wide) slope(v, u []float64) (sum float64) {
 	for i, h := range m.h {
-		lo, hi := m.box.Bounds(i)
-		if still := m.lo[i] == m.hi[i]; !still && !(m.x[i] <= lo && h >= 0) && !(m.x[i] >= hi && h <= 0) {
+		if m.free(i, h) {
 			d := v[i]
 			if u != nil {
 				d *= u[i]
@@ -358,8 +363,7 @@ func (m *wide) arrived() bool {
 	for i, s := range m.s {
 		tau = max(tau, math.Abs(s))
 		size = max(size, m.unit[i]*(math.Abs(m.fx[i])+math.Abs(m.gv[i])))
-		lo, hi := m.box.Bounds(i)
-		if still := m.lo[i] == m.hi[i]; !still && !(m.x[i] <= lo && m.h[i] >= 0) && !(m.x[i] >= hi && m.h[i] <= 0) {
+		if m.free(i, m.h[i]) {
 			h = max(h, m.unit[i]*math.Abs(m.h[i]))
 		}
 	}

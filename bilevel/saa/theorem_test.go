@@ -274,17 +274,22 @@ func TestTheorem(t *testing.T) {
 	}
 }
 
+// after returns a method within a run on the stream of a problem of theorems, after xi samples.
+func after(t *testing.T, of int, seed, xi uint64) (m *newton, it *bilevel.Iteration) {
+	c := theorems(t)[of]
+	s, err := bilevel.New(stream.Of(c.p), spy{at: &m, it: &it}, bilevel.Options{Seed: seed, Set: c.set,
+		UpperBatch: 64, LowerBatch: 64})
+	require.NoError(t, err)
+	_, err = s.Run(t.Context(), bilevel.Run{Xi: xi})
+	require.NoError(t, err)
+	return m, it
+}
+
 // A part of the samples finds the h⁺ of all, to the error that it tells.
 func TestPartTellsItsError(t *testing.T) {
-	c, square, used := theorems(t)[2], 0.0, 0
+	square, used := 0.0, 0
 	for seed := range uint64(60) {
-		var m *newton
-		var it *bilevel.Iteration
-		s, err := bilevel.New(stream.Of(c.p), spy{at: &m, it: &it}, bilevel.Options{Seed: seed, Set: c.set,
-			UpperBatch: 64, LowerBatch: 64})
-		require.NoError(t, err)
-		_, err = s.Run(t.Context(), bilevel.Run{Xi: 4096})
-		require.NoError(t, err)
+		m, it := after(t, 2, seed, 4096)
 		if m.rough > 0 {
 			used++
 		}
@@ -316,20 +321,14 @@ func TestPartTellsItsError(t *testing.T) {
 
 // A part that is too small to take a step sees that F rises, and takes the step back alone.
 func TestPartTakesABadStepBack(t *testing.T) {
-	var m *newton
-	var it *bilevel.Iteration
-	c := theorems(t)[1]
-	s, err := bilevel.New(stream.Of(c.p), spy{at: &m, it: &it}, bilevel.Options{Set: c.set, UpperBatch: 64, LowerBatch: 64})
-	require.NoError(t, err)
-	_, err = s.Run(t.Context(), bilevel.Run{Xi: 4096})
-	require.NoError(t, err)
+	m, it := after(t, 1, 0, 4096)
 	p := m.now
 	require.NoError(t, m.read(it, p, p))
 	require.NoError(t, p.upper(m.curve))
 	m.step.find(m.curve, p, 1)
 	m.radius, m.of = 1, 128
 	require.NoError(t, m.askPart(it, p, false))
-	_, err = m.try(it, m.stat(), false)
+	_, err := m.try(it, m.stat(), false)
 	assert.ErrorIs(t, err, errPart)
 	for _, i := range m.curve.free {
 		m.step.s[i] += p.unit[i] / 4
@@ -345,13 +344,7 @@ func TestPartTakesABadStepBack(t *testing.T) {
 
 // Where a carried y has left what is known of g_yy, the run goes back to where all samples were read.
 func TestBack(t *testing.T) {
-	var m *newton
-	var it *bilevel.Iteration
-	c := theorems(t)[1]
-	s, err := bilevel.New(stream.Of(c.p), spy{at: &m, it: &it}, bilevel.Options{Set: c.set, UpperBatch: 64, LowerBatch: 64})
-	require.NoError(t, err)
-	_, err = s.Run(t.Context(), bilevel.Run{Xi: 2048})
-	require.NoError(t, err)
+	m, it := after(t, 1, 0, 2048)
 	p := m.now
 	require.NoError(t, m.read(it, p, nil))
 	x, y, seen := slices.Clone(p.x), slices.Clone(p.y), make([]float64, len(p.y))
