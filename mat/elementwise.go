@@ -14,7 +14,8 @@ func Copy(dst, a *Dense) {
 func CopySym(dst, a *Sym) {
 	alikeSym("mat: CopySym", dst, a)
 	for i := range dst.N {
-		copy(dst.Data[i*dst.Stride:][:i+1], a.Data[i*a.Stride:][:i+1])
+		d, s := i*dst.Stride, i*a.Stride
+		copy(dst.Data[d:d+i+1], a.Data[s:s+i+1])
 	}
 }
 
@@ -83,7 +84,7 @@ func AddScaled(dst, a *Dense, s float64, b *Dense) {
 	alike("mat: AddScaled", dst, a)
 	alike("mat: AddScaled", dst, b)
 	shape := dst.shape()
-	if dst.whole() && a.whole() && b.whole() {
+	if dst.whole() && a.Stride == dst.Stride && b.Stride == dst.Stride {
 		shape = kernel.Shape{Rows: 1, Cols: dst.Rows * dst.Cols}
 	}
 	kernel.AddScaled(shape, dst.Data, dst.Stride, a.Data, a.Stride, s, b.Data, b.Stride)
@@ -104,7 +105,7 @@ func Recur(dst *Dense, tau float64, h, old, now *Dense) {
 	alike("mat: Recur", dst, old)
 	alike("mat: Recur", dst, now)
 	shape := dst.shape()
-	if dst.whole() && h.whole() && old.whole() && now.whole() {
+	if dst.whole() && h.Stride == dst.Stride && old.Stride == dst.Stride && now.Stride == dst.Stride {
 		shape = kernel.Shape{Rows: 1, Cols: dst.Rows * dst.Cols}
 	}
 	kernel.Recur(shape, dst.Data, dst.Stride, tau, h.Data, h.Stride, old.Data, old.Stride, now.Data, now.Stride)

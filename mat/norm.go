@@ -46,8 +46,9 @@ func NormFrobSym(s *Sym) float64 {
 		panic("mat: NormFrobSym" + torn)
 	}
 	off, diag := kernel.SumSquares(kernel.Shape{Rows: s.N, Lower: true}, s.Data, s.Stride), 0.0
-	for i := range s.N {
-		d := s.Data[i*s.Stride+i]
+	data, step := s.Data, s.Stride+1
+	for at, end := 0, s.N*step; at < end; at += step {
+		d := data[at]
 		diag += d * d
 	}
 	if t := 2*off + diag; t >= safeLow && t <= safeHigh {

@@ -28,16 +28,35 @@ func Recur(s Shape, dst []float64, ldd int, tau float64, h []float64, ldh int, o
 		recurVector(s, dst, ldd, tau, h, ldh, old, ldo, now, ldn)
 		return
 	}
-	for i := range s.Rows {
-		w := s.width(i)
-		recurRow(dst[i*ldd:][:w], 1-tau, h[i*ldh:], old[i*ldo:], now[i*ldn:])
+	f := 1 - tau
+	if !s.Lower || s.Rows == 0 || ldh != ldd || ldo != ldd || ldn != ldd {
+		for i := range s.Rows {
+			recurRow(dst[i*ldd:][:s.width(i)], f, h[i*ldh:], old[i*ldo:], now[i*ldn:])
+		}
+		return
+	}
+	size := (s.Rows-1)*ldd + s.width(s.Rows-1)
+	dst, h, old, now = dst[:size:size], h[:size:size], old[:size:size], now[:size:size]
+	for i, at := 0, 0; i < s.Rows; i, at = i+1, at+ldd {
+		end := at + s.width(i)
+		d, x, y, z := dst[at:end], h[at:end], old[at:end], now[at:end] // one test, as of one slice
+		for j := range d {
+			d[j] = f*(x[j]-y[j]) + z[j]
+		}
 	}
 }
 
-func recurRow(dst []float64, s float64, h, old, now []float64) {
+func recurRow(dst []float64, f float64, h, old, now []float64) {
 	h, old, now = h[:len(dst)], old[:len(dst)], now[:len(dst)]
-	for j := range dst {
-		dst[j] = s*(h[j]-old[j]) + now[j]
+	j := 0
+	for ; j < len(dst)-3; j += 4 { // no index is tested
+		dst[j] = f*(h[j]-old[j]) + now[j]
+		dst[j+1] = f*(h[j+1]-old[j+1]) + now[j+1]
+		dst[j+2] = f*(h[j+2]-old[j+2]) + now[j+2]
+		dst[j+3] = f*(h[j+3]-old[j+3]) + now[j+3]
+	}
+	for ; j < len(dst); j++ {
+		dst[j] = f*(h[j]-old[j]) + now[j]
 	}
 }
 
@@ -93,25 +112,22 @@ func SumSquares(s Shape, a []float64, lda int) float64 {
 	}
 	t := 0.0
 	for i := range s.Rows {
-		t += sumSquaresRow(a[i*lda:][:s.width(i)])
+		x := a[i*lda : i*lda+s.width(i)]
+		var s0, s1, s2, s3 float64
+		p := 0
+		for ; p < len(x)-3; p += 4 { // no index is tested
+			v0, v1, v2, v3 := x[p], x[p+1], x[p+2], x[p+3]
+			s0 += v0 * v0
+			s1 += v1 * v1
+			s2 += v2 * v2
+			s3 += v3 * v3
+		}
+		for ; p < len(x); p++ {
+			s0 += x[p] * x[p]
+		}
+		t += (s0 + s1) + (s2 + s3)
 	}
 	return t
-}
-
-func sumSquaresRow(x []float64) float64 {
-	var s0, s1, s2, s3 float64
-	i := 3
-	for ; i < len(x); i += 4 {
-		v0, v1, v2, v3 := x[i-3], x[i-2], x[i-1], x[i]
-		s0 += v0 * v0
-		s1 += v1 * v1
-		s2 += v2 * v2
-		s3 += v3 * v3
-	}
-	for _, v := range x[i-3:] {
-		s0 += v * v
-	}
-	return (s0 + s1) + (s2 + s3)
 }
 
 // SumSquaresSub returns Σ (a_ij − b_ij)², each with its stride.
@@ -129,15 +145,15 @@ func SumSquaresSub(s Shape, a []float64, lda int, b []float64, ldb int) float64 
 func sumSquaresSubRow(x, y []float64) float64 {
 	y = y[:len(x)]
 	var s0, s1, s2, s3 float64
-	i := 3
-	for ; i < len(x); i += 4 {
-		v0, v1, v2, v3 := x[i-3]-y[i-3], x[i-2]-y[i-2], x[i-1]-y[i-1], x[i]-y[i]
+	i := 0
+	for ; i < len(x)-3; i += 4 {
+		v0, v1, v2, v3 := x[i]-y[i], x[i+1]-y[i+1], x[i+2]-y[i+2], x[i+3]-y[i+3]
 		s0 += v0 * v0
 		s1 += v1 * v1
 		s2 += v2 * v2
 		s3 += v3 * v3
 	}
-	for i -= 3; i < len(x); i++ {
+	for ; i < len(x); i++ {
 		v := x[i] - y[i]
 		s0 += v * v
 	}

@@ -29,7 +29,7 @@ func TestSumSquares(t *testing.T) {
 				fill(b, ldb)
 				one, two, byRows := 0.0, 0.0, 0.0
 				for i := range s.Rows {
-					byRows += sumSquaresRow(a[i*lda:][:s.width(i)])
+					byRows += SumSquares(Shape{Rows: 1, Cols: s.width(i)}, a[i*lda:], 0)
 					for j := range s.width(i) {
 						x, y := a[i*lda+j], b[i*ldb+j]
 						one, two = one+x*x, two+(x-y)*(x-y)

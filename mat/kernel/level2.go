@@ -8,14 +8,14 @@ func Dot(x, y []float64) float64 {
 	}
 	y = y[:len(x)]
 	var s0, s1, s2, s3 float64
-	i := 3
-	for ; i < len(x); i += 4 {
-		s0 += float64(x[i-3] * y[i-3])
-		s1 += float64(x[i-2] * y[i-2])
-		s2 += float64(x[i-1] * y[i-1])
-		s3 += float64(x[i] * y[i])
+	i := 0
+	for ; i < len(x)-3; i += 4 {
+		s0 += float64(x[i] * y[i])
+		s1 += float64(x[i+1] * y[i+1])
+		s2 += float64(x[i+2] * y[i+2])
+		s3 += float64(x[i+3] * y[i+3])
 	}
-	for i -= 3; i < len(x); i++ {
+	for ; i < len(x); i++ {
 		s0 += float64(x[i] * y[i])
 	}
 	return (s0 + s1) + (s2 + s3)
