@@ -91,6 +91,10 @@ func (t *Truncator) Truncate(dst, a *mat.Sym, mu float64) (Report, error) {
 	rep := t.report(route)
 	rep.MinEigenvalue /= unit
 	rep.Change /= unit
+	if route == RouteClear && dst == a && t.chol.Factor(a) == nil {
+		t.made, t.factored = true, true // no copy is needed
+		return rep, nil
+	}
 	if route == RouteClear {
 		resizeSym(&t.p, a.N)
 		mat.CopySym(&t.p, a)
