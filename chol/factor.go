@@ -47,13 +47,16 @@ func (c *Cholesky) PosDef(a *mat.Sym, shift float64) bool {
 		panic("chol: PosDef" + kernel.MsgTorn)
 	}
 	c.reset(a.N)
-	for i := range a.N {
-		if !(a.Data[i*a.Stride+i] > shift) {
-			return false
+	if a.N > cornerMost {
+		data, step := a.Data, a.Stride+1
+		for at, end := 0, a.N*step; at < end; at += step {
+			if !(data[at] > shift) {
+				return false
+			}
 		}
-	}
-	if dominant(a, shift, c.work[:a.N]) {
-		return true
+		if dominant(a, shift, c.work[:a.N]) {
+			return true
+		}
 	}
 	p, _ := c.factor(a, shift)
 	return p == a.N
