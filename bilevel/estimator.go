@@ -222,6 +222,9 @@ func (e *Estimator) restore() error {
 func (e *Estimator) askPromise(x []float64) error {
 	e.report.HessNorm = mat.NormFrobSym(e.yy)
 	e.promise = e.p.ConvexityAt(x)
+	if math.IsInf(e.promise, -1) {
+		return nil
+	}
 	slack := float64(e.yy.N+16) * 0x1p-52 * e.report.HessNorm
 	for i := range e.yy.N {
 		if d := e.yy.Data[i*e.yy.Stride+i]; d < e.promise-slack {

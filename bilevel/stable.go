@@ -169,15 +169,17 @@ func (m *stable) Step(it *Iteration) error {
 	}
 
 	// (STABLE), second line: y^{k+1} = y^k − β g_y − H_yy⁻¹ H_xyᵀ (x^{k+1} − x^k).
-	for i, x := range it.X() {
-		m.dx[i] = it.NextX()[i] - x
+	nextX, dx := it.xNext, m.dx[:len(it.xNext)]
+	for i, x := range it.x[:len(nextX)] {
+		dx[i] = nextX[i] - x
 	}
-	if err := m.est.Drift(m.drift, m.dx); err != nil {
+	if err := m.est.Drift(m.drift, dx); err != nil {
 		return err
 	}
 	theta := m.trust(it)
-	for i, y := range it.Y() {
-		it.NextY()[i] = y - beta*m.gy[i] - m.drift[i]
+	nextY, gy, drift := it.yNext, m.gy[:len(it.yNext)], m.drift[:len(it.yNext)]
+	for i, y := range it.y[:len(nextY)] {
+		nextY[i] = y - beta*gy[i] - drift[i]
 	}
 	it.alpha, it.beta = theta*alpha, beta
 	return nil
