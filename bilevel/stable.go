@@ -204,7 +204,7 @@ func (m *stable) beta(it *Iteration) float64 {
 	} else if m.meanSq += cubicWeight(it.K()) * (mat.Dot(m.gy, m.gy) - m.meanSq); m.meanSq > 0 {
 		beta = m.ScaleY / math.Sqrt(float64(it.K()+1)*m.meanSq)
 	}
-	m.curvature = max(m.curvature, m.est.Report().HessNorm)
+	m.curvature = max(m.curvature, m.est.report.HessNorm)
 	if bound := 2 / (m.MuG + m.curvature); !m.Plain && beta > bound {
 		it.Activity().Slowed++
 		return bound

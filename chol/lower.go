@@ -57,27 +57,31 @@ func (c *corner) four(l []float64, ld int, a *mat.Sym, shift float64) (k int, pi
 // factor does.
 func (c *corner) lower(l []float64, ld, j, w int, a *mat.Sym, shift float64) (k int, pivot float64) {
 	// The last row that exists stands in for one that does not.
-	j1, j2 := j+min(1, w-1), j+min(2, w-1)
-	r0, r1, r2 := l[j*ld:][:j+1], l[j1*ld:][:j1+1], l[j2*ld:][:j2+1]
-	s00, s10, s11, s20, s21, s22 := kernel.Gram3(r0[:j], r1[:j], r2[:j])
-	a0, a1, a2 := a.Data[j*a.Stride+j:], a.Data[j1*a.Stride+j:], a.Data[j2*a.Stride+j:]
-	a00, a01, a02 := a0[0]-shift-s00, a1[0]-s10, a2[0]-s20
+	w1, w2 := min(1, w-1), min(2, w-1)
+	r0, r1, r2 := j*ld, (j+w1)*ld, (j+w2)*ld
+	var s00, s10, s11, s20, s21, s22 float64
+	if j > 0 {
+		s00, s10, s11, s20, s21, s22 = kernel.Gram3(l[r0:r0+j], l[r1:r1+j], l[r2:r2+j])
+	}
+	y, y0 := a.Data, j*a.Stride+j
+	y1, y2 := y0+w1*a.Stride, y0+w2*a.Stride
+	a00, a01, a02 := y[y0]-shift-s00, y[y1]-s10, y[y2]-s20
 	var a11, a12, a22 float64
 	if w > 1 {
-		a11, a12 = a1[1]-shift-s11, a2[1]-s21
+		a11, a12 = y[y1+1]-shift-s11, y[y2+1]-s21
 	}
 	if w > 2 {
-		a22 = a2[2] - shift - s22
+		a22 = y[y2+2] - shift - s22
 	}
 	if k, pivot = c.factor(w, a00, a01, a11, a02, a12, a22, 0, 0, 0, 0); k < w {
 		return k, pivot
 	}
-	r0[j] = c.r0
+	l[r0+j] = c.r0
 	if w > 1 {
-		r1[j], r1[j+1] = a01*c.S0, c.r1
+		l[r1+j], l[r1+j+1] = a01*c.S0, c.r1
 	}
 	if w > 2 { // as corner.put
-		r2[j], r2[j+1], r2[j+2] = a02*c.S0, -c.M12*c.r1, c.r2
+		l[r2+j], l[r2+j+1], l[r2+j+2] = a02*c.S0, -c.M12*c.r1, c.r2
 	}
 	return w, 0
 }
@@ -92,17 +96,15 @@ func (c *corner) below(l []float64, ld, j int, a *mat.Sym) {
 	x, y := l[at:], a.Data[(j+3)*a.Stride+j:]
 	if j > 0 {
 		kernel.Dots3(x, ld, l[at-j:], ld, l[j*ld:], ld, j, rows, -1, false)
-	} else {
-		for i := range rows {
-			clear(x[i*ld:][:3])
-		}
 	}
 	m01, m02, m12, t0, t1, t2 := c.M01, c.M02, c.M12, c.S0, c.S1, c.S2
 	for i := range rows {
 		x3, y3 := x[i*ld:i*ld+3:i*ld+3], y[i*a.Stride:i*a.Stride+3:i*a.Stride+3]
-		s0 := y3[0] + x3[0]
-		s1 := y3[1] + x3[1] + m01*s0
-		x3[2] = (y3[2] + x3[2] + m02*s0 + m12*s1) * t2
-		x3[0], x3[1] = s0*t0, s1*t1
+		s0, s1, s2 := y3[0], y3[1], y3[2]
+		if j > 0 {
+			s0, s1, s2 = s0+x3[0], s1+x3[1], s2+x3[2]
+		}
+		s1 += m01 * s0
+		x3[0], x3[1], x3[2] = s0*t0, s1*t1, (s2+m02*s0+m12*s1)*t2
 	}
 }

@@ -12,10 +12,12 @@ func (c *Cholesky) SolveVec(dst, b []float64) {
 	if len(dst) != c.f.Rows || len(b) != c.f.Rows {
 		panic("chol: SolveVec: dimension mismatch")
 	}
-	c.forward(dst, b)
+	copy(dst, b)
 	if c.lower {
+		kernel.SolveLower(dst, c.f.Data, c.f.Stride)
 		kernel.SolveLowerTrans(dst, c.f.Data, c.f.Stride)
 	} else {
+		kernel.SolveUpperTrans(dst, c.f.Data, c.f.Stride)
 		kernel.SolveUpper(dst, c.f.Data, c.f.Stride)
 	}
 }

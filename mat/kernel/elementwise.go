@@ -29,6 +29,10 @@ func Recur(s Shape, dst []float64, ldd int, tau float64, h []float64, ldh int, o
 		return
 	}
 	f := 1 - tau
+	if s.Rows == 1 {
+		recurRow(dst[:s.width(0)], f, h, old, now)
+		return
+	}
 	if !s.Lower || s.Rows == 0 || ldh != ldd || ldo != ldd || ldn != ldd {
 		for i := range s.Rows {
 			recurRow(dst[i*ldd:][:s.width(i)], f, h[i*ldh:], old[i*ldo:], now[i*ldn:])

@@ -169,28 +169,26 @@ func SubRows(y, s, x []float64, ld int) {
 
 // SolveLower sets x = L⁻¹·x, for the lower triangle of l, by three rows of dot products.
 func SolveLower(x, l []float64, ld int) {
+	if len(x) == 2 {
+		v := x[0] * (1 / l[0])
+		x[0], x[1] = v, (x[1]-float64(v*l[ld]))*(1/l[ld+1])
+		return
+	}
 	i := 0
-	for ; i+2 < len(x); i += 3 {
+	for ; i < len(x)-2; i += 3 {
 		var s0, s1, s2 float64
 		if i > 0 {
 			s0, s1, s2 = Dots1(x[:i], l[i*ld:], ld)
 		}
-		r0, r1, r2 := l[i*ld+i:], l[(i+1)*ld+i:][:2], l[(i+2)*ld+i:][:3]
-		v0 := (x[i] - s0) * (1 / r0[0])
-		v1 := (x[i+1] - s1 - r1[0]*v0) * (1 / r1[1])
-		v2 := (x[i+2] - s2 - r2[0]*v0 - r2[1]*v1) * (1 / r2[2])
+		p := i*ld + i // few entries take fewer tests than slices of them
+		q, r := p+ld, p+2*ld
+		v0 := (x[i] - s0) * (1 / l[p])
+		v1 := (x[i+1] - s1 - l[q]*v0) * (1 / l[q+1])
+		v2 := (x[i+2] - s2 - l[r]*v0 - l[r+1]*v1) * (1 / l[r+2])
 		x[i], x[i+1], x[i+2] = v0, v1, v2
 	}
 	for ; i < len(x); i++ {
-		r, s := l[i*ld:][:i+1], 0.0
-		if i > 3 {
-			s = Dot(x[:i], r)
-		} else {
-			for j, v := range x[:i] {
-				s += float64(v * r[j])
-			}
-		}
-		x[i] = (x[i] - s) * (1 / r[i])
+		x[i] = (x[i] - Dot(x[:i], l[i*ld:])) * (1 / l[i*ld+i])
 	}
 }
 
@@ -198,10 +196,11 @@ func SolveLower(x, l []float64, ld int) {
 func SolveLowerTrans(x, l []float64, ld int) {
 	i := len(x) - 3
 	for ; i >= 0; i -= 3 {
-		r0, r1, r2 := l[i*ld+i:], l[(i+1)*ld+i:][:2], l[(i+2)*ld+i:][:3]
-		v2 := x[i+2] * (1 / r2[2])
-		v1 := (x[i+1] - r2[1]*v2) * (1 / r1[1])
-		v0 := (x[i] - r2[0]*v2 - r1[0]*v1) * (1 / r0[0])
+		p := i*ld + i
+		q, r := p+ld, p+2*ld
+		v2 := x[i+2] * (1 / l[r+2])
+		v1 := (x[i+1] - l[r+1]*v2) * (1 / l[q+1])
+		v0 := (x[i] - l[r]*v2 - l[q]*v1) * (1 / l[p])
 		x[i], x[i+1], x[i+2] = v0, v1, v2
 		axpy3(x[:i], l[i*ld:], ld, -v0, -v1, -v2)
 	}
