@@ -40,12 +40,10 @@ func Recur(s Shape, dst []float64, ldd int, tau float64, h []float64, ldh int, o
 		return
 	}
 	size := (s.Rows-1)*ldd + s.width(s.Rows-1)
-	dst, h, old, now = dst[:size:size], h[:size:size], old[:size:size], now[:size:size]
-	for i, at := 0, 0; i < s.Rows; i, at = i+1, at+ldd {
-		end := at + s.width(i)
-		d, x, y, z := dst[at:end], h[at:end], old[at:end], now[at:end] // one test, as of one slice
-		for j := range d {
-			d[j] = f*(x[j]-y[j]) + z[j]
+	dst, h, old, now = dst[:size], h[:size], old[:size], now[:size]
+	for at, end := 0, s.First; end <= size; at, end = at+ldd, end+ldd+1 {
+		for j := at; j < end; j++ { // slices of short rows would cost more than tests of j
+			dst[j] = f*(h[j]-old[j]) + now[j]
 		}
 	}
 }
