@@ -6,9 +6,6 @@ import (
 	"stable/mat/kernel"
 )
 
-// cornerMost is the largest order of a corner.
-const cornerMost = 4
-
 // A corner is the factor of a diagonal block up to 4 × 4, as the elimination that divides by it.
 type corner struct {
 	kernel.Elimination

@@ -38,8 +38,8 @@ func (c *Cholesky) factor(a *mat.Sym, shift float64) (pivot int, value float64) 
 	return factorLower(c.f.Data, c.f.Stride, a, shift)
 }
 
-// PosDef reports whether FactorShifted(a, shift) succeeds, factoring only where neither the
-// diagonal nor Gershgorin's discs (Golub, Van Loan 7.2.1) decide. a is only read. A matrix or shift
+// PosDef reports whether FactorShifted(a, shift) succeeds, factoring, above order 4, only where
+// neither the diagonal nor Gershgorin's discs (Golub, Van Loan 7.2.1) decide. a is only read. A matrix or shift
 // not finite gives false. c holds no factor afterwards. It allocates at a larger order than ever. At
 // most n³/3 flops.
 func (c *Cholesky) PosDef(a *mat.Sym, shift float64) bool {
@@ -47,7 +47,7 @@ func (c *Cholesky) PosDef(a *mat.Sym, shift float64) bool {
 		panic("chol: PosDef" + kernel.MsgTorn)
 	}
 	c.reset(a.N)
-	if a.N > cornerMost {
+	if a.N > 4 {
 		data, step := a.Data, a.Stride+1
 		for at, end := 0, a.N*step; at < end; at += step {
 			if !(data[at] > shift) {

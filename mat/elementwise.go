@@ -14,8 +14,7 @@ func Copy(dst, a *Dense) {
 func CopySym(dst, a *Sym) {
 	alikeSym("mat: CopySym", dst, a)
 	for i := range dst.N {
-		d, s := i*dst.Stride, i*a.Stride
-		copy(dst.Data[d:d+i+1], a.Data[s:s+i+1])
+		copy(dst.Data[i*dst.Stride:][:i+1], a.Data[i*a.Stride:][:i+1])
 	}
 }
 
