@@ -48,9 +48,8 @@ func (c *Cholesky) PosDef(a *mat.Sym, shift float64) bool {
 	}
 	c.reset(a.N)
 	if a.N > 4 {
-		data, step := a.Data, a.Stride+1
-		for at, end := 0, a.N*step; at < end; at += step {
-			if !(data[at] > shift) {
+		for at, step := 0, a.Stride+1; at < a.N*step; at += step {
+			if !(a.Data[at] > shift) {
 				return false
 			}
 		}

@@ -59,10 +59,7 @@ func (c *corner) lower(l []float64, ld, j, w int, a *mat.Sym, shift float64) (k 
 	// The last row that exists stands in for one that does not.
 	w1, w2 := min(1, w-1), min(2, w-1)
 	r0, r1, r2 := j*ld, (j+w1)*ld, (j+w2)*ld
-	var s00, s10, s11, s20, s21, s22 float64
-	if j > 0 {
-		s00, s10, s11, s20, s21, s22 = kernel.Gram3(l[r0:r0+j], l[r1:r1+j], l[r2:r2+j])
-	}
+	s00, s10, s11, s20, s21, s22 := kernel.Gram3(l[r0:r0+j], l[r1:r1+j], l[r2:r2+j])
 	y, y0 := a.Data, j*a.Stride+j
 	y1, y2 := y0+w1*a.Stride, y0+w2*a.Stride
 	a00, a01, a02 := y[y0]-shift-s00, y[y1]-s10, y[y2]-s20

@@ -147,6 +147,8 @@ func TestSizesThatDoNotMatch(t *testing.T) {
 
 func TestAliasing(t *testing.T) {
 	const n = 5
+	torn := &mat.Sym{N: n, Stride: n - 1, Data: make([]float64, n*n)}
+	assert.PanicsWithValue(t, "mat: CopySym: rows overlap, Stride is too small", func() { mat.CopySym(torn, torn) })
 	for name, g := range guards {
 		call := func(in []reflect.Value) func() { return func() { reflect.ValueOf(g.f).Call(in) } }
 		in, data := arguments(g.f, n)
