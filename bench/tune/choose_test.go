@@ -16,7 +16,6 @@ import (
 	"stable/bench/kit"
 	"stable/bilevel/hyperopt"
 	"stable/bilevel/hyperopt/data"
-	"stable/mat"
 )
 
 // worth writes rows of 20 features, of which the first matter.
@@ -232,8 +231,8 @@ func TestClimberRotates(t *testing.T) {
 			y := make([]float64, len(wide.y))
 			require.NoError(t, p.Solution(y, wide.weights))
 			assert.InDeltaSlice(t, y, wide.y, 1e-5)
-			plain := &climber{rows: wide.rows, outputs: 1, options: wide.options, p: p, x: wide.weights, u: y, y: y,
-				weights: wide.weights, active: slices.Clone(wide.active), relative: slices.Clone(wide.relative), sigma: mat.NewSym(len(y))}
+			plain := &climber{rows: wide.rows, outputs: 1, options: wide.options, newton: newNewton(p), x: wide.weights, u: y, y: y,
+				weights: wide.weights, active: slices.Clone(wide.active), relative: slices.Clone(wide.relative)}
 			require.NoError(t, plain.reweigh())
 			require.NoError(t, wide.reweigh())
 			for i, r := range plain.relative {

@@ -12,7 +12,6 @@ import (
 	"stable/bench/kit"
 	"stable/bilevel/hyperopt"
 	"stable/bilevel/hyperopt/data"
-	"stable/bilevel/implicit"
 )
 
 const (
@@ -141,13 +140,13 @@ func (c *cleaner) settle(ctx context.Context, rows *data.Data, ridge float64) (y
 	if err != nil {
 		return nil, nil, err
 	}
-	f, p := implicit.New(problem), make([]float64, c.classes)
+	newton, p := newNewton(problem), make([]float64, c.classes)
 	weight, y = vectors(problem)
 	for i := range weight {
 		weight[i] = 1
 	}
 	for step := 0; ; step++ {
-		if err := kit.FirstOf(context.Cause(ctx), minimise(problem, f, y, weight)); err != nil {
+		if err := kit.FirstOf(context.Cause(ctx), newton.minimise(y, weight)); err != nil {
 			return nil, nil, err
 		}
 		if step == cleaningSteps || c.share == 0 || c.chance() {

@@ -7,7 +7,6 @@ import (
 	"stable/bench/kit"
 	"stable/bilevel/hyperopt"
 	"stable/bilevel/hyperopt/data"
-	"stable/bilevel/implicit"
 	"stable/chol"
 	"stable/mat"
 )
@@ -33,12 +32,50 @@ type climber struct {
 
 	// The problem that is solved: of the active features, or where these are not fewer than the rows,
 	// of the rows' coordinates L in B = LQ, b_ij = a_ij/√r_j, where all weights are λ.
-	f     *implicit.Function
-	p     *hyperopt.Problem
-	x, u  []float64
-	q     *mat.Dense // nil: of the features
-	sigma *mat.Sym   // g_yy⁻¹
-	chol  chol.Cholesky
+	newton
+	x, u []float64
+	q    *mat.Dense // nil: of the features
+}
+
+// newton minimises g(x, ·) of a problem.
+type newton struct {
+	p        *hyperopt.Problem
+	hess     *mat.Sym
+	chol     chol.Cholesky
+	gy, step []float64
+}
+
+func newNewton(p *hyperopt.Problem) newton {
+	_, n := p.Dims()
+	return newton{p: p, hess: mat.NewSym(n), gy: make([]float64, n), step: make([]float64, n)}
+}
+
+// minimise takes y to the minimum of g(x, ·) by Newton's method, with one Hessian as long as each step
+// is at most a third of the last (Kelley, Iterative Methods for Linear and Nonlinear Equations, section
+// 5.4). After too many Hessians Problem.Solution goes on.
+func (m *newton) minimise(y, x []float64) error {
+	last, fresh := 0.0, true
+	for left := 8; left > 0; {
+		if err := m.p.GradG(m.gy, x, y, nil); err != nil {
+			return err
+		}
+		if fresh && kit.FirstOf(m.p.HessG(m.hess, x, y, nil), m.chol.Factor(m.hess)) != nil {
+			break
+		}
+		m.chol.SolveVec(m.step, m.gy)
+		length := mat.Norm(m.step)
+		if !fresh && !(length <= last/3) {
+			fresh = true
+			left--
+			continue
+		}
+		mat.Axpy(y, -1, m.step)
+		if length <= 1e-9*mat.Norm(y) {
+			return nil
+		}
+		last, fresh = length, false
+	}
+	return m.p.Solution(y, x)
 }
 
 func (t *search) newClimber(rows *data.Data) (*climber, error) {
@@ -69,11 +106,12 @@ func (c *climber) prepare() (err error) {
 	} else if rows, err = c.rotate(); err != nil {
 		return err
 	}
-	if c.p, err = hyperopt.New(rows, rows, c.options); err != nil {
+	p, err := hyperopt.New(rows, rows, c.options)
+	if err != nil {
 		return err
 	}
-	c.x, c.u = vectors(c.p)
-	c.f, c.sigma = implicit.New(c.p), mat.NewSym(len(c.u))
+	c.x, c.u = vectors(p)
+	c.newton = newNewton(p)
 	return nil
 }
 
@@ -103,9 +141,8 @@ func (c *climber) rotate() (*data.Data, error) {
 		return nil, err
 	}
 	c.chol.LTo(l)
-	c.chol.Solve(b, b)
-	c.q = mat.NewDense(n, c.rows.Dim)
-	mat.MulTransA(c.q, l, b)
+	mat.SolveLower(b, l, b)
+	c.q = b
 	rows := &data.Data{Name: c.rows.Name, Dim: n + rest, RowPtr: []int{0}, Label: c.rows.Label, Classes: c.rows.Classes}
 	for i := range n {
 		for j, v := range l.Row(i)[:i+1] {
@@ -130,17 +167,9 @@ func (c *climber) fit(lambda float64) error {
 			c.x[k] = c.weights[c.active[k]]
 		}
 	}
-	err := minimise(c.p, c.f, c.u, c.x)
+	err := c.minimise(c.u, c.x)
 	c.expand()
 	return err
-}
-
-// minimise takes y to the minimum of g(x, ·), and begins at 0 where it does not come there.
-func minimise(p *hyperopt.Problem, f *implicit.Function, y, x []float64) error {
-	if f.Solve(y, x, 1e-6) == nil {
-		return nil
-	}
-	return p.Solution(y, x)
 }
 
 func (c *climber) expand() {
@@ -169,21 +198,24 @@ func (c *climber) expand() {
 func (c *climber) width() int { return len(c.u) / c.outputs }
 
 func (c *climber) reweigh() error {
-	if err := kit.FirstOf(c.p.HessG(c.sigma, c.x, c.u, nil), c.chol.Factor(c.sigma)); err != nil {
+	if err := kit.FirstOf(c.p.HessG(c.hess, c.x, c.u, nil), c.chol.Factor(c.hess)); err != nil {
 		return err
 	}
-	c.chol.Inverse(c.sigma)
+	c.chol.Inverse(c.hess)
 	variance, mean, largest := 1/float64(c.rows.Rows()), 0.0, 0
 	if c.options.Loss == hyperopt.Squared {
 		variance *= 2 * c.options.Loss.Mean(c.rows, c.y)
 	}
 	squares := make([]float64, len(c.relative))
-	for k, i := range c.active {
-		if c.weights[i] != dropped {
-			for j, d := 0, c.rows.Dim; j < c.outputs; j++ {
-				squares[i] += c.y[j*d+i]*c.y[j*d+i] + variance*c.spread(j*c.width(), k, i)
+	for j, d := 0, c.rows.Dim; j < c.outputs; j++ {
+		spread := c.spread(j * c.width())
+		for k, i := range c.active {
+			if c.weights[i] != dropped {
+				squares[i] += c.y[j*d+i]*c.y[j*d+i] + variance*spread[k]
 			}
 		}
+	}
+	for _, i := range c.active {
 		mean += squares[i] / float64(len(c.active))
 		if squares[i] > squares[largest] {
 			largest = i
@@ -198,20 +230,28 @@ func (c *climber) reweigh() error {
 	return c.prepare()
 }
 
-// spread returns the entry of g_yy⁻¹ of feature i, which is active[k], for the class at so many unknowns.
-func (c *climber) spread(at, k, i int) float64 {
+// spread returns the entries of g_yy⁻¹ of the active features, for the class at so many unknowns.
+func (c *climber) spread(at int) []float64 {
+	list := make([]float64, len(c.active))
 	if c.q == nil {
-		return c.sigma.At(at+k, at+k)
+		for k := range list {
+			list[k] = c.hess.At(at+k, at+k)
+		}
+		return list
 	}
 	// with z_i = √r_i·y_i: (I − QᵀQ)/(2λ) + QᵀSQ, S the block of the coordinates
-	var length, inside float64
-	for a := range c.q.Rows {
-		qa := c.q.At(a, i)
-		length += qa * qa
-		for b, s := range c.sigma.Row(at + a)[at : at+a] {
-			inside += 2 * s * qa * c.q.At(b, i)
+	s := &mat.Sym{N: c.q.Rows, Stride: c.hess.Stride, Data: c.hess.Data[at*(c.hess.Stride+1):]}
+	sq, length, inside := mat.NewDense(s.N, c.q.Cols), make([]float64, c.q.Cols), make([]float64, c.q.Cols)
+	mat.MulSym(sq, s, c.q)
+	for a := range s.N {
+		row := sq.Row(a)
+		for i, q := range c.q.Row(a) {
+			length[i] += q * q
+			inside[i] += q * row[i]
 		}
-		inside += c.sigma.At(at+a, at+a) * qa * qa
 	}
-	return (max(1-length, 0)/(2*c.x[0]) + inside) / c.relative[i]
+	for k, i := range c.active {
+		list[k] = (max(1-length[i], 0)/(2*c.x[0]) + inside[i]) / c.relative[i]
+	}
+	return list
 }

@@ -80,15 +80,9 @@ func (t *search) runExact(ctx context.Context, p *kit.Progress) error {
 	for n := 0; n < mostRungs+1 && n <= max(best, 1)+idleRungs; n++ { // 0 is the constant
 		p.Update(float64(n)/(mostRungs+1), "rung %d", n)
 		r := &result{Name: rungName(n), Rung: n}
-		list, err := t.try(ctx, r, folds, lambdas)
+		list, err := t.try(ctx, r, folds, all, lambdas)
 		if err != nil {
 			return err
-		}
-		for j := len(list) - 1; j >= 0; j-- {
-			if err := all.fit(list[j].lambda * t.trainingShare()); err != nil {
-				return err
-			}
-			list[j].weights, list[j].y = slices.Clone(all.weights), slices.Clone(all.y)
 		}
 		r.take(list, t.Seed)
 		r.seconds = time.Since(began)
@@ -125,8 +119,8 @@ func rungName(n int) string {
 	return []string{"no features", "one weight for all", "ladder, rung " + fmt.Sprint(n)}[min(n, 2)]
 }
 
-// try returns candidates of a rung, without their models.
-func (t *search) try(ctx context.Context, r *result, folds []fold, lambdas []float64) (list []candidate, err error) {
+// try returns the candidates of a rung: all trains their models.
+func (t *search) try(ctx context.Context, r *result, folds []fold, all *climber, lambdas []float64) (list []candidate, err error) {
 	rows := 0
 	for _, f := range folds {
 		rows += len(f.rows)
@@ -134,13 +128,21 @@ func (t *search) try(ctx context.Context, r *result, folds []fold, lambdas []flo
 	for _, lambda := range lambdas {
 		list = append(list, candidate{of: r, lambda: lambda, losses: make([]float64, rows)})
 	}
-	return list, parallel(len(folds), func(i int) error {
+	return list, parallel(len(folds)+1, func(i int) error {
+		c, share := all, t.trainingShare()
+		if i > 0 {
+			c, share = folds[i-1].climber, 1
+		}
 		for j := len(lambdas) - 1; j >= 0; j-- {
-			if err := kit.FirstOf(context.Cause(ctx), folds[i].fit(lambdas[j])); err != nil {
+			if err := kit.FirstOf(context.Cause(ctx), c.fit(lambdas[j]*share)); err != nil {
 				return err
 			}
-			for k, l := range t.lossesOf(folds[i].held, folds[i].y) {
-				list[j].losses[folds[i].rows[k]] = l
+			if i == 0 {
+				list[j].weights, list[j].y = slices.Clone(c.weights), slices.Clone(c.y)
+				continue
+			}
+			for k, l := range t.lossesOf(folds[i-1].held, c.y) {
+				list[j].losses[folds[i-1].rows[k]] = l
 			}
 		}
 		return nil

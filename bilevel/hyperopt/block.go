@@ -6,7 +6,8 @@ import (
 	"stable/bilevel/hyperopt/data"
 )
 
-// block sums Σ c_i·a_i·a_iᵀ over dense rows as AᵀB: a_i in the rows of A, c_i·a_i in those of B.
+// block sums Σ c_i·a_i·a_iᵀ over dense rows as AᵀB: a_i in the rows of A, c_i·a_i in those of B, up to
+// the last column that one of them fills.
 type block struct{ a, b mat.Dense }
 
 const (
@@ -25,16 +26,16 @@ func (b *block) add(acc *mat.Sym, s *sum, lo, hi int) {
 		b.a, b.b = *mat.NewDense(blockRows, cols), *mat.NewDense(blockRows, cols)
 	}
 	for ; lo < hi; lo += blockRows {
-		n := min(blockRows, hi-lo)
+		n, width := min(blockRows, hi-lo), 0
 		for k := range n {
-			b.set(k, s, lo+k)
+			width = max(width, b.set(k, s, lo+k))
 		}
-		a, c := b.a.View(0, 0, n, b.a.Cols), b.b.View(0, 0, n, b.b.Cols)
-		mat.AddMulTransASym(acc, 1, &a, &c)
+		a, c := b.a.View(0, 0, n, width), b.b.View(0, 0, n, width)
+		mat.AddMulTransASym(&mat.Sym{N: width, Stride: acc.Stride, Data: acc.Data}, 1, &a, &c)
 	}
 }
 
-func (b *block) set(k int, s *sum, i int) {
+func (b *block) set(k int, s *sum, i int) (width int) {
 	col, val := s.data.Row(i)
 	factor := s.factor(i, col, val)
 	rowA, rowB := b.a.Row(k), b.b.Row(k)
@@ -43,11 +44,13 @@ func (b *block) set(k int, s *sum, i int) {
 		clear(rowB)
 		for j, c := range col {
 			rowA[c], rowB[c] = val[j], factor*val[j]
+			width = int(c) + 1
 		}
-		return
+		return width
 	}
 	copy(rowA, val)
 	for j, v := range val {
 		rowB[j] = factor * v
 	}
+	return len(val)
 }
