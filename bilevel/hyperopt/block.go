@@ -8,7 +8,7 @@ import (
 
 // block sums Σ c_i·a_i·a_iᵀ over dense rows as AᵀB: a_i in the rows of A, c_i·a_i in those of B, up to
 // the last column that one of them fills.
-type block struct{ a, b mat.Dense }
+type block struct{ a, b, p mat.Dense } // p: see curve
 
 const (
 	blockRows = 64  // of A and B
@@ -21,36 +21,43 @@ func blocky(d *data.Data) bool {
 	return d.Rows() >= leastRows && d.Dim >= leastDim && float64(len(d.Val)) >= filled*float64(d.Rows())*float64(d.Dim)
 }
 
-func (b *block) add(acc *mat.Sym, s *sum, lo, hi int) {
-	if cols := s.data.Dim; b.a.Cols != cols {
-		b.a, b.b = *mat.NewDense(blockRows, cols), *mat.NewDense(blockRows, cols)
+func (b *block) add(acc []float64, stride int, s *sum, lo, hi int) {
+	d := s.data.Dim
+	if outputs := len(s.y) / d; b.a.Cols != d || b.p.Cols != outputs {
+		b.a, b.b, b.p = *mat.NewDense(blockRows, d), *mat.NewDense(blockRows, d), *mat.NewDense(blockRows, outputs)
 	}
 	for ; lo < hi; lo += blockRows {
 		n, width := min(blockRows, hi-lo), 0
-		for k := range n {
-			width = max(width, b.set(k, s, lo+k))
+		for r := range n {
+			width = max(width, b.set(r, s, lo+r))
 		}
-		a, c := b.a.View(0, 0, n, width), b.b.View(0, 0, n, width)
-		mat.AddMulTransASym(&mat.Sym{N: width, Stride: acc.Stride, Data: acc.Data}, 1, &a, &c)
+		left, right := b.a.View(0, 0, n, width), b.b.View(0, 0, n, width)
+		for k := range b.p.Cols {
+			for l := range k + 1 {
+				for r := range n {
+					factor, to := s.curvature(b.p.Row(r), k, l, lo+r), right.Row(r)
+					for j, v := range left.Row(r) {
+						to[j] = factor * v
+					}
+				}
+				mat.AddMulTransASym(&mat.Sym{N: width, Stride: stride, Data: acc[k*d*stride+l*d:]}, 1, &left, &right)
+			}
+		}
 	}
 }
 
-func (b *block) set(k int, s *sum, i int) (width int) {
+// set copies row i, and returns how far it goes.
+func (b *block) set(r int, s *sum, i int) (width int) {
+	s.curve(b.p.Row(r), i)
 	col, val := s.data.Row(i)
-	factor := s.factor(i, col, val)
-	rowA, rowB := b.a.Row(k), b.b.Row(k)
-	if len(val) < len(rowA) {
-		clear(rowA)
-		clear(rowB)
-		for j, c := range col {
-			rowA[c], rowB[c] = val[j], factor*val[j]
-			width = int(c) + 1
-		}
-		return width
+	row := b.a.Row(r)
+	if len(val) == len(row) {
+		return copy(row, val)
 	}
-	copy(rowA, val)
-	for j, v := range val {
-		rowB[j] = factor * v
+	clear(row)
+	for j, c := range col {
+		row[c] = val[j]
+		width = int(c) + 1
 	}
-	return len(val)
+	return width
 }

@@ -356,7 +356,7 @@ func (p *Problem) mean(dst []float64, s *sum, batch []bilevel.Sample) error {
 	return nil
 }
 
-// meanLower is mean of Hessians, block by block: each is symmetric.
+// meanLower is mean of Hessians, whose blocks are symmetric.
 func (p *Problem) meanLower(dst *mat.Sym, s *sum, batch []bilevel.Sample) error {
 	n, err := p.count(s.data, batch)
 	if err != nil {
@@ -364,15 +364,12 @@ func (p *Problem) meanLower(dst *mat.Sym, s *sum, batch []bilevel.Sample) error 
 	}
 	s.loss = p.opt.Loss
 	dst.Zero()
+	p.add(dst.Data, dst.Stride, dst.N, s, batch)
 	d := p.train.Dim
-	for s.k = range p.outputs {
-		for s.l = range s.k + 1 {
-			part := dst.Data[s.k*d*dst.Stride+s.l*d:]
-			p.add(part, dst.Stride, d, s, batch)
-			for i := range d * min(s.k-s.l, 1) {
-				for j := range i {
-					part[j*dst.Stride+i] = part[i*dst.Stride+j]
-				}
+	for row := range dst.N - d {
+		for j := range row % d {
+			for at := d * (row / d); at >= 0; at -= d { // blocks left of the diagonal's
+				dst.Row(d + row - row%d + j)[at+row%d] = dst.Row(d + row)[at+j]
 			}
 		}
 	}

@@ -94,14 +94,3 @@ func (s *sum) classesRow(acc []float64, i int) {
 		}
 	}
 }
-
-// second2 is ∂²ℓ/∂t_k∂t_l of row i: p_k([k = l] − p_l).
-func (s *sum) second2(i int) float64 {
-	var buffer [mostClasses]float64
-	p := buffer[:len(s.y)/s.data.Dim]
-	s.softmax(p, i)
-	if s.k == s.l {
-		return p[s.k] * (1 - p[s.k])
-	}
-	return -p[s.k] * p[s.l]
-}

@@ -25,7 +25,6 @@ type sum struct {
 	y, v []float64
 	x    []float64 // weights of the rows; nil: they weigh 1
 
-	k, l  int     // of Softmax: which block of the Hessian
 	flips float64 // of Softmax: see Options
 }
 
@@ -40,7 +39,15 @@ func (s *sum) weight(i int) float64 {
 func (s *sum) row(acc []float64, stride, i int) {
 	col, val := s.data.Row(i)
 	if s.kind == hessian {
-		rankOne(acc, stride, s.factor(i, col, val), col, val)
+		var buffer [mostClasses]float64
+		d := s.data.Dim
+		p := buffer[:len(s.y)/d]
+		s.curve(p, i)
+		for k := range p {
+			for l := range p[:k+1] {
+				rankOne(acc[k*d*stride+l*d:], stride, s.curvature(p, k, l, i), col, val)
+			}
+		}
 		return
 	}
 	if s.loss == Softmax {
@@ -106,11 +113,25 @@ func dots4(y, a0, a1, a2, a3 []float64) (s0, s1, s2, s3 float64) {
 	return
 }
 
-func (s *sum) factor(i int, col []int32, val []float64) float64 {
+// curve writes what curvature takes of row i: ℓ″(t), of Softmax the probabilities.
+func (s *sum) curve(p []float64, i int) {
 	if s.loss == Softmax {
-		return s.weight(i) * s.second2(i)
+		s.softmax(p, i)
+		return
 	}
-	return s.weight(i) * s.loss.second(dot(col, val, s.y))
+	col, val := s.data.Row(i)
+	p[0] = s.loss.second(dot(col, val, s.y))
+}
+
+// curvature is ∂²ℓ/∂t_k∂t_l of row i, of Softmax p_k([k = l] − p_l).
+func (s *sum) curvature(p []float64, k, l, i int) float64 {
+	switch {
+	case s.loss != Softmax:
+		return s.weight(i) * p[0]
+	case k == l:
+		return s.weight(i) * (p[k] * (1 - p[k]))
+	}
+	return s.weight(i) * (-p[k] * p[l])
 }
 
 // chunkRows is the number of rows of a partial sum: fixed, so that rounding does not depend on the
@@ -124,7 +145,7 @@ type worker struct {
 
 func (w *worker) rows(acc []float64, stride, lo, hi int, s *sum) {
 	if stride > 0 && blocky(s.data) {
-		w.block.add(&mat.Sym{N: s.data.Dim, Stride: stride, Data: acc}, s, lo, hi)
+		w.block.add(acc, stride, s, lo, hi)
 		return
 	}
 	for ; lo+3 < hi && s.full(); lo += 4 {
