@@ -28,6 +28,7 @@ type dataSet struct {
 	columns      []data.Column
 	label        string // the column of the first file that is the label
 	constant     string // says which features have one value in the design rows
+	counters     []int  // columns of the first file that number its rows
 	classes      []string
 	design, test *data.Data   // training and validation rows together; test rows
 	split        []*data.Data // training and validation rows, where the user has split them
@@ -65,7 +66,7 @@ func readData(o options, paths []string) (*dataSet, error) {
 			if err := enough(d, 4-len(paths), regression); err != nil {
 				return nil, err
 			}
-			s.classes, s.columns, s.label = d.Classes, d.Columns, d.LabelName
+			s.classes, s.columns, s.label, s.counters = d.Classes, d.Columns, d.LabelName, counters(d)
 		}
 		if o.Clean && d.IDs == nil {
 			for i := range d.Rows() {
@@ -107,6 +108,7 @@ func hint(err error, regression bool) error {
 			"-categorical turns text into indicators, -drop leaves a column out; " + labelFlag},
 		{is(data.ErrCell) && (is(data.ErrMissing) || is(data.ErrNaN)),
 			"-impute fills missing cells, -drop leaves a column out"},
+		{is(data.ErrCell), "-drop leaves a column out"},
 		{!regression && is(data.ErrThirdLabel),
 			"-class sets one against the rest; for a regression, use -loss squared; " + labelFlag},
 		{!regression && is(data.ErrLabel), "tune needs two classes; for a regression, use -loss squared; " + labelFlag},
@@ -136,6 +138,28 @@ func enough(d *data.Data, parts int, regression bool) error {
 		hint = "; -class sets one class against the rest; for a regression, use -loss squared"
 	}
 	return fmt.Errorf("%s: %s, too few to split into %d parts: want at least %d of each%s", d.Name, those, parts, want, hint)
+}
+
+// counters returns the features of a table that rise by 1 from row to row.
+func counters(d *data.Data) (list []int) {
+	rises, last, now := make([]int, d.Dim), make([]float64, d.Dim), make([]float64, d.Dim)
+	for i := range d.Rows() * b2i(d.Features != nil) {
+		clear(now)
+		col, val := d.Row(i)
+		for k, j := range col {
+			now[j] = val[k]
+		}
+		for j, v := range now {
+			rises[j] += b2i(v == last[j]+1)
+		}
+		last, now = now, last
+	}
+	for j, n := range rises {
+		if n >= d.Rows()-1 { // the first may be any
+			list = append(list, j)
+		}
+	}
+	return list
 }
 
 func countRows(n int) string {

@@ -59,6 +59,8 @@ func TestRefuses(t *testing.T) {
 		{2, "4 data files", []string{"a", "b", "c", "d"}},
 		{2, "-steps is 0,", []string{two, "-steps", "0"}},
 		{2, "-steps is -1", []string{two, "-steps", "-1"}},
+		{2, "-id is empty", []string{two, "-id", ""}},
+		{2, "-apply is empty", []string{two, "-apply", ""}},
 		{2, "want 0 < lo < hi", []string{two, "-lo", "0"}},
 		{2, `-intercept is "log"`, []string{two, "-intercept", "log"}},
 		{2, `-loss is "hinge"`, []string{two, "-loss", "hinge"}},
@@ -175,7 +177,7 @@ func TestAwkwardFiles(t *testing.T) {
 			`ragged.csv:42: wrong number of fields: 4, and the header has 3: "age", "income", "bought"`, nil},
 		{"question.csv", good + "?,2,no", `question.csv:42: column "age", "?": missing value (-impute`, nil},
 		{"question.csv", good + "?,2,no", "", []string{"-impute", "median"}},
-		{"day.csv", good + "2024-01-31,2,no", `day.csv:42: column "age", "2024-01-31": not a number (-categorical`, nil},
+		{"day.csv", good + "2024-01-31,2,no", `day.csv:42: column "age", "2024-01-31": a date, and not a number (-categorical`, nil},
 		{"large.csv", good + "98765432109876543210,1,no", "", nil},
 		{"nolabel.csv", good + "1,2,",
 			`nolabel.csv:42: label column "bought": "": missing value (leave the rows without a label out`, nil},
@@ -201,6 +203,7 @@ func TestAwkwardFiles(t *testing.T) {
 		{"first.csv", first, "", []string{"-label", "bought"}},
 		{"packed.zst", "\x28\xb5\x2f\xfd\x04\x58", "packed.zst: a zstd file", nil},
 		{"packed.xz", "\xfd7zXZ\x00\x00", "packed.xz: an xz file", nil},
+		{"page.csv", "<!DOCTYPE html>\n<html>", "page.csv: HTML or XML", nil},
 		{"weka.arff", "% remark\n@RELATION shop\n@attribute age numeric\n@data\n1,yes\n", "weka.arff: ARFF", nil},
 		{"apart.csv", "a,b,class\n" + strings.Repeat("1,2,x\n2,1,y\n3,5,z\n", 4), "", nil},
 	} {
@@ -222,6 +225,10 @@ func TestTuneTells(t *testing.T) {
 	good := strings.TrimSpace(table(","))
 	plain := writeText(t, "plain.csv", good)
 	named := writeText(t, "named.csv", `"",`+strings.ReplaceAll(good, "\n", "\n5,"))
+	numbered := "nr"
+	for i, row := range strings.Split(good, "\n") {
+		numbered += map[bool]string{true: "," + row + "\n", false: fmt.Sprintf("%d,%s\n", 6+i, row)}[i == 0]
+	}
 	const label, other = `label    "bought", the last column`, "warning  the first column is named"
 	const constant = "constant 1 with one value in all these rows, which cannot help: "
 	same := writeText(t, "same.csv", incomes(good, "7"))
@@ -246,7 +253,8 @@ func TestTuneTells(t *testing.T) {
 			[]string{writeText(t, "row.csv", strings.Repeat("1,2,x\n2,1,y\n", 20))}},
 		{`warning  the classes "No" and "no" differ in case alone`, "",
 			[]string{writeText(t, "case.csv", strings.ReplaceAll(good, "yes", "No"))}},
-		{constant + "\"income\"\n", "", []string{same}},
+		{constant + "\"income\"\n", "numbers the rows", []string{same}},
+		{`warning  column "nr" numbers the rows, and is a feature: -drop "nr" leaves`, "", []string{writeText(t, "nr.csv", numbered)}},
 		{constant + "1\n", "", []string{sparse}},
 	} {
 		_, _, stdout := tuneWith(t, c.args...)

@@ -38,6 +38,11 @@ func (t *search) describe(w io.Writer) {
 	if t.features != nil && t.features[0] == "" {
 		fmt.Fprintf(w, "warning  the first column has no name, as a column of row names: -drop \"\" leaves it out\n")
 	}
+	for _, j := range t.counters {
+		if name := t.features[j]; name != "" {
+			fmt.Fprintf(w, "warning  column %q numbers the rows, and is a feature: -drop %[1]q leaves it out\n", name)
+		}
+	}
 	if !t.Headerless && slices.Contains(t.classes, t.label) {
 		fmt.Fprintf(w, "warning  the last column is named %q, as a class is: -headerless if the first line is a row\n", t.label)
 	}

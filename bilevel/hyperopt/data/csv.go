@@ -7,15 +7,17 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
 
 // ReadCSV reads rows of numbers under a header of names (RFC 4180 quoting), separated by commas,
 // semicolons, tabs or bars, whichever the header holds most of, or by blanks; name stands in messages.
-// Labels are as in ReadLIBSVM, or names, in order. Blank lines, blanks around fields and an empty last
-// field are skipped. A number may have a decimal comma where none separates. What is not UTF-8 is
-// ISO 8859-1.
+// Labels are as in ReadLIBSVM, or names, in order. Blank lines, blanks around fields, an empty last
+// field and, above the header, "sep=" and lines that begin with # are skipped; a single one with as
+// many fields as the next, which has numbers, is the header. A number may have a decimal comma where
+// none separates. What is not UTF-8 is ISO 8859-1.
 //
 // Errors: a *SyntaxError with the line for a header of numbers; a repeated name; an absent column
 // (ErrNoLabel for the label's); a row of another length; a field that is missing (empty, NA, N/A, null
@@ -46,12 +48,13 @@ func (d *Data) readRecords(rd *records, lab *labels, opt *ReadOptions) error {
 		return err
 	}
 	head = cleaned(head)
+	top := rd.line
 	record, next := rd.next() // an error comes after those of the header
 	if n := len(head) - 1; n > 0 && head[n] == "" && (len(record) <= n || strings.TrimSpace(record[n]) == "") {
 		head = head[:n]
 	}
 	line := rd.line
-	rd.line = 1
+	rd.line = top
 	l, err := newLayout(head, opt)
 	if err != nil {
 		return err
@@ -62,7 +65,7 @@ func (d *Data) readRecords(rd *records, lab *labels, opt *ReadOptions) error {
 	lab.column, d.Features, d.Dim = d.LabelName, l.pick(l.keep), len(l.keep)
 	var t table
 	if opt.Headerless {
-		if err := d.record(head, l, lab, opt, &t, 1); err != nil {
+		if err := d.record(head, l, lab, opt, &t, top); err != nil {
 			return err
 		}
 	}
@@ -93,10 +96,12 @@ type records struct {
 
 func newRecords(b *bufio.Reader) *records {
 	rd := &records{limit: recordReader{r: b}, line: 1}
+	above := skipRemarks(b)
 	sep := separator(b)
 	if sep == ' ' {
 		rd.limit.r = &singleBlanks{r: b}
 	}
+	rd.limit.r = io.MultiReader(strings.NewReader(above), rd.limit.r)
 	rd.csv = csv.NewReader(&rd.limit)
 	rd.csv.ReuseRecord, rd.csv.FieldsPerRecord = true, -1
 	rd.csv.Comma, rd.csv.TrimLeadingSpace = sep, sep != '\t' && sep != ' '
@@ -114,6 +119,32 @@ func (rd *records) next() ([]string, error) {
 		decimalPoints(record)
 	}
 	return record, nil
+}
+
+// skipRemarks discards the lines above the header, and returns their ends, which count.
+func skipRemarks(b *bufio.Reader) (ends string) {
+	for {
+		head, _ := b.Peek(1 << 12)
+		first, rest, more := bytes.Cut(head, []byte("\n"))
+		second, _, _ := bytes.Cut(rest, []byte("\n"))
+		isSep := bytes.HasPrefix(first, []byte("sep=")) && len(bytes.TrimSpace(first)) == len("sep=;")
+		if !more || !isSep && (!bytes.HasPrefix(first, []byte("#")) || ends == "" && heads(first, second)) {
+			return ends
+		}
+		b.Discard(len(first) + 1)
+		ends += "\n"
+	}
+}
+
+// heads says that a second line has as many fields as a first one, and a number among them.
+func heads(first, second []byte) bool {
+	sep := separator(bufio.NewReader(bytes.NewReader(first)))
+	fields := strings.Split(unquoted(second), string(sep))
+	decimalPoints(fields)
+	return len(fields) == len(strings.Split(unquoted(first), string(sep))) && slices.ContainsFunc(fields, func(s string) bool {
+		_, err := parseFloat(strings.TrimSpace(s))
+		return err == nil
+	})
 }
 
 // separator is what the first line holds most of; a blank if none, and the second has as many words.

@@ -81,6 +81,8 @@ func TestReadCSV(t *testing.T) {
 		"trailing":        "mean radius,diagnosis,\"area, worst\",\n1.5,malignant,-2,\n0,benign,4\n",
 		"blank lines":     "mean radius,diagnosis,\"area, worst\"\n1.5,malignant,-2\n \t\n0,benign,4\n\n  \n",
 		"trailing in one": "mean radius,diagnosis,\"area, worst\"\n1.5,malignant,-2\n0,benign,4, \n",
+		"remarks":         "# 3, of hospitals\r\n#, a,b\nmean radius,diagnosis,\"area, worst\"\n1.5,malignant,-2\n0,benign,4\n",
+		"Excel":           "\xef\xbb\xbfsep=;\r\nmean radius;diagnosis;area, worst\r\n1,5;malignant;-2\r\n0;benign;4\r\n",
 		"blanks":          "\"mean radius\"  diagnosis \"area, worst\"\r\n 1.5\tmalignant  \t -2 \r\n\r\n0 benign 4",
 	} {
 		for _, r := range []io.Reader{strings.NewReader(text), iotest.OneByteReader(strings.NewReader(text))} {
@@ -90,6 +92,7 @@ func TestReadCSV(t *testing.T) {
 		}
 	}
 	assert.Equal(t, []string{"a  \tb"}, mustCSV(t, "\"a  \tb\"   y\n1 0\n2  1\n", ReadOptions{}).Features)
+	assert.Equal(t, []string{"# a"}, mustCSV(t, "# a;y\n1,5;no\n2;yes\n", ReadOptions{}).Features)
 	d := mustCSV(t, "\xef\xbb\xbf0,1,y\r\n\r\n 1 ,2, 3.25 \r\n4,5,6", ReadOptions{Regression: true})
 	assert.Equal(t, []string{"0", "1"}, d.Features)
 	assert.Equal(t, []float64{1, 2, 4, 5}, d.Val)

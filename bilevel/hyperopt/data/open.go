@@ -85,6 +85,8 @@ var foreigners = [][2]string{
 	{"PAR1", "a Parquet file: save the table as CSV text"},
 	{"{", "JSON, but this wants CSV or LIBSVM text"},
 	{"[", "JSON, but this wants CSV or LIBSVM text"},
+	{"<!", "HTML or XML, but this wants CSV or LIBSVM text"},
+	{"<?xml", "XML, but this wants CSV or LIBSVM text"},
 }
 
 func foreign(head []byte) string {

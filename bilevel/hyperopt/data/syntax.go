@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"regexp"
 	"strconv"
 	"strings"
 )
@@ -60,11 +61,22 @@ func (m marked) Unwrap() []error { return []error{m.error, m.is} }
 
 type readError struct{ error }
 
-var errDressed = errors.New("separators of thousands or a unit: want digits alone, with a point before decimals")
+var (
+	errDressed = errors.New("separators of thousands, a unit or a minus that is no hyphen: want digits alone, with a " +
+		"point before decimals")
+	errDate = fmt.Errorf("a date, and %w", ErrNumber)
+	date    = regexp.MustCompile(`^(\d{1,2}[./-]\d{1,2}[./-]\d{2,4}|\d{4}[./-]\d{1,2}[./-]\d{1,2})($|[ T])`)
+)
 
-// undressed returns errDressed in place of ErrNumber where the rest of s is a number.
+// undressed says why s is no number, where err is ErrNumber.
 func undressed[T text](s T, err error) error {
+	if err == ErrNumber && date.MatchString(string(s)) {
+		return errDate
+	}
 	bare := strings.Map(func(r rune) rune {
+		if r == '−' {
+			return '-'
+		}
 		if strings.ContainsRune(",.'’_ \u00a0\u202f$€£¥%", r) {
 			return -1
 		}
@@ -109,7 +121,7 @@ var (
 	errRange = errors.New("value is too large for a float64")
 
 	missing = map[string]bool{"": true, "?": true, "NA": true, "na": true, "N/A": true, "n/a": true, "NULL": true,
-		"null": true}
+		"null": true, "#N/A": true, "<NA>": true}
 )
 
 // parseFloat reads [+-]digits[.digits][e[+-]digits], correctly rounded. With digits below 2⁵³ and
