@@ -1,14 +1,13 @@
 package kit
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"sync"
 	"time"
 )
@@ -16,7 +15,7 @@ import (
 // Task is work whose result is a function of its key and the campaign's identity.
 type Task[R any] struct {
 	Key  string
-	Cost float64 // for the order of work and the estimate of time
+	Cost float64 // for the estimate of time
 	Run  func(ctx context.Context) (R, error)
 }
 
@@ -74,8 +73,8 @@ func (c *Campaign[R]) path(part int) string {
 	return filepath.Join(c.folder, fmt.Sprintf("%s-%d-of-%d.ledger", c.name, part, c.share.of))
 }
 
-// Complete does this share's missing tasks, the costly ones first, named what in the progress, and
-// returns all results by key. The error wraps errUnfinished if results of other parts are missing.
+// Complete does this share's missing tasks, named what in the progress, and returns all results by
+// key. Tasks are mixed, so that the time of those done tells that of the others. The error wraps errUnfinished if results of other parts are missing.
 func (c *Campaign[R]) Complete(ctx context.Context, tasks []Task[R], what string, out Terminal) (map[string]R, error) {
 	done, err := c.results()
 	if err != nil {
@@ -88,7 +87,7 @@ func (c *Campaign[R]) Complete(ctx context.Context, tasks []Task[R], what string
 			todo = append(todo, t)
 		}
 	}
-	slices.SortStableFunc(todo, func(a, b Task[R]) int { return cmp.Compare(b.Cost, a.Cost) })
+	rand.New(rand.NewPCG(0, 'c')).Shuffle(len(todo), func(i, j int) { todo[i], todo[j] = todo[j], todo[i] })
 	finished, err := c.pool(ctx, todo, what, out)
 	if errors.Is(err, context.Canceled) {
 		fmt.Fprintf(out.Stderr, "%s: %d of %d runs done are kept in %s; the same command goes on from there\n",

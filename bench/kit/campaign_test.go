@@ -72,6 +72,26 @@ func TestMergeDoesTheRest(t *testing.T) {
 		"; the same command goes on from there")
 }
 
+// Tasks of one kind do not come first: the time that they take would be taken for that of all.
+func TestTasksAreMixed(t *testing.T) {
+	var list []Task[int]
+	var first atomic.Int64 // sum of the first ten
+	ran := new(atomic.Int64)
+	for i := range 100 {
+		list = append(list, Task[int]{Key: fmt.Sprint(i), Cost: 1, Run: func(context.Context) (int, error) {
+			if ran.Add(1) <= 10 {
+				first.Add(int64(i))
+			}
+			return i, nil
+		}})
+	}
+	require.NoError(t, Play(Common{Out: t.TempDir()}, "x", Identity{}, Terminal{Stdout: io.Discard}, func(c *Campaign[int]) error {
+		_, err := c.Complete(context.Background(), list, "all", Terminal{})
+		return err
+	}))
+	assert.InDelta(t, 500, first.Load(), 250)
+}
+
 func TestLedgerRefuses(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "x.ledger")

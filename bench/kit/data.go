@@ -2,6 +2,7 @@ package kit
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"errors"
 	"fmt"
@@ -109,6 +110,21 @@ func Features(s *data.Scaler, rows string) string {
 		why = "since the largest absolute value of each is ½ to 1 on"
 	}
 	return fmt.Sprintf("%d, %v, %s %s", len(s.Factor), s, why, rows)
+}
+
+// Until returns what do returns, or, as soon as the context ends, its cause: do then goes on in vain.
+func Until[T any](ctx context.Context, do func() (T, error)) (result T, err error) {
+	done := make(chan func() (T, error), 1)
+	go func() {
+		v, err := do()
+		done <- func() (T, error) { return v, err }
+	}()
+	select {
+	case <-ctx.Done():
+		return result, context.Cause(ctx)
+	case get := <-done:
+		return get()
+	}
 }
 
 // ManyRows is the number of training rows from which commands compute fewer exact values.

@@ -210,11 +210,8 @@ func (f *flags) make(ctx context.Context, makers []maker, out kit.Terminal) (lis
 		}) {
 			continue
 		}
-		if ctx.Err() != nil {
-			return nil, ctx.Err()
-		}
 		pr.Update(float64(i)/float64(len(makers)), "exact minimum of %s", m.name)
-		p, err := m.make()
+		p, err := kit.Until(ctx, m.make)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", m.name, err)
 		}

@@ -6,6 +6,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -255,7 +256,8 @@ func tuning(train, val *data.Data, w weights, h half) (*problem, error) {
 	if err != nil {
 		return nil, err
 	}
-	best, err := kit.LeastF(p)
+	opt.Workers = runtime.GOMAXPROCS(0) // the same bits
+	best, err := kit.LeastF(kit.Must(hyperopt.New(train, val, opt)))
 	if err != nil {
 		return nil, err
 	}

@@ -213,7 +213,14 @@ func (t *search) reportCleaning(w io.Writer) {
 	for _, i := range order[:n] {
 		both += b2i(slices.Contains(bySelf[:n], i))
 	}
-	fmt.Fprintf(w, "clean    %d of %d labels look wrong, where a share of %.2g is; cross-validated self-confidence\n"+
+	average := t.results[len(t.results)-1]
+	for _, r := range t.results {
+		if d, e := difference(average.losses, r.losses); r.Cleaned && d < 2*e {
+			fmt.Fprint(w, "warning  these rows may be no finding: held-out rows do not tell wrong labels from classes that overlap, where\n"+
+				"         labels against the odds are right, too; for those the model is \"average\" (leave -clean out)\n")
+		}
+	}
+	fmt.Fprintf(w, "clean    %d of %d labels look wrong, if a share of %.2g is; cross-validated self-confidence\n"+
 		"         has %d of them among its %d lowest; all rows, most suspicious first: rows.csv\n",
 		n, len(c.own), c.share, both, n)
 	for _, i := range order[:min(n, shownRows)] {
@@ -224,13 +231,6 @@ func (t *search) reportCleaning(w io.Writer) {
 		fmt.Fprintln(w, "         votes and labels agree by chance alone: no cleaned model is tried, and the rows are no finding")
 	} else if len(c.own) < fewRows {
 		fmt.Fprintf(w, "         of fewer than %d rows some are named by chance\n", fewRows)
-	}
-	average := t.results[len(t.results)-1]
-	for _, r := range t.results {
-		if d, e := difference(average.losses, r.losses); r.Cleaned && d < 2*e {
-			fmt.Fprint(w, "warning  held-out rows do not tell wrong labels from classes that overlap: if the labels are right, these\n"+
-				"         rows are no finding, and \"average\" is the model\n")
-		}
 	}
 	fmt.Fprint(w, "         only training rows are judged; the cleaned model tells the true label: its held-out loss allows for\n"+
 		"         the share of wrong ones, its test loss counts each test label as right\n\n")

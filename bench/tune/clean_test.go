@@ -72,7 +72,7 @@ func TestClean(t *testing.T) {
 	test, _ := groupsOfRows(t, set, 3, 4000, classes, dim, 0)
 	m, model, stdout := tuneWith(t, path, test, "-clean", "-folds", "5")
 	best, _, _ := tuneWith(t, truth, test, "-folds", "5")
-	assert.Contains(t, stdout, "labels look wrong, where a share of 0.3")
+	assert.Contains(t, stdout, "labels look wrong, if a share of 0.3")
 	assert.Contains(t, stdout, "→ cleaned rows")
 	found := cells(t, readText(t, filepath.Dir(model), "rows.csv"))
 	require.Len(t, found, rows+1)

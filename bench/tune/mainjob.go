@@ -150,24 +150,27 @@ func (t *tuning) run(ctx context.Context, out kit.Terminal) error {
 			t.beside = e
 		}
 	}
-	return errors.Join(t.reference(kit.NewProgress(out)), err)
+	if ctx.Err() != nil { // what there is will be reported
+		ctx = context.WithoutCancel(ctx)
+	}
+	return errors.Join(t.reference(ctx, kit.NewProgress(out)), err)
 }
 
 func (t *tuning) ready() bool { return t.best != nil }
 
 func (t *tuning) method() *engine { return t.engine }
 
-func (t *tuning) reference(progress *kit.Progress) (err error) {
+func (t *tuning) reference(ctx context.Context, progress *kit.Progress) (err error) {
 	defer progress.Clear()
 	p := t.engine.problem
 	progress.Update(0.01, "exact: single weights")
-	if t.grid, err = bestSingle(context.Background(), p, t.Lo, t.Hi); err != nil {
+	if t.grid, err = bestSingle(ctx, p, t.Lo, t.Hi); err != nil {
 		return err
 	}
 	progress.Update(0.3, "exact: least F")
 	x, _ := vectors(p)
 	p.Uniform(x, t.grid.lambda)
-	t.best, err = kit.LeastF(p, x, t.engine.result.X)
+	t.best, err = kit.Until(ctx, func() (*implicit.Minimum, error) { return kit.LeastF(p, x, t.engine.result.X) })
 	return err
 }
 

@@ -218,6 +218,10 @@ func TestEngineCurve(t *testing.T) {
 	}
 	assert.Len(t, other.f, points)
 	assert.IsIncreasing(t, other.samples)
+
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	assert.ErrorIs(t, r.reference(ctx, kit.NewProgress(kit.Terminal{})), context.Canceled)
 }
 
 func TestCheckpointIdentity(t *testing.T) {
