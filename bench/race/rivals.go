@@ -16,7 +16,7 @@ import (
 	"stable/bench/kit"
 )
 
-// rival is the best on a problem at a budget with one output.
+// rival is the best on a problem at a budget, with the better of its outputs.
 type rival struct {
 	method, tuned, output string
 	error, half           float64 // mean and 95 % interval; +Inf where every rival diverged
@@ -28,15 +28,11 @@ type cell struct {
 	budget  int
 }
 
-type rivals map[cell][2]rival
+type rivals map[cell]rival
 
-// best is the better one of a cell. It does not stand where every rival refuses the problem.
+// best does not stand where every rival refuses the problem.
 func (v rivals) best(p *problem, budget int) (r rival, stands bool) {
-	pair := v[cell{p, budget}]
-	r = pair[0]
-	if r.method == "" || pair[1].method != "" && pair[1].error < r.error {
-		r = pair[1]
-	}
+	r = v[cell{p, budget}]
 	return r, r.method != "" && !math.IsInf(r.error, 1)
 }
 
@@ -73,10 +69,9 @@ const failedIn = "; failed in "
 
 // offer takes a rival that is better than the one in the row's cell.
 func (v rivals) offer(r row, new rival) {
-	pair := v[cell{r.problem, r.budget}]
-	if old := pair[r.output]; old.method == "" || new.error < old.error {
-		pair[r.output] = new
-		v[cell{r.problem, r.budget}] = pair
+	at := cell{r.problem, r.budget}
+	if old := v[at]; old.method == "" || new.error < old.error {
+		v[at] = new
 	}
 }
 
@@ -103,11 +98,9 @@ func (t *tournament) writeRivals(w io.Writer, best rivals) error {
 	lines := [][]string{rivalColumns}
 	for _, p := range t.problems {
 		for b, n := range t.budgets {
-			for _, r := range best[cell{p, b}] {
-				if r.method != "" {
-					lines = append(lines, []string{p.name, fmt.Sprint(n), r.output, r.method, r.tuned,
-						number(r.error), number(r.half), fmt.Sprint(r.trials), strconv.FormatFloat(p.best, 'g', -1, 64)})
-				}
+			if r := best[cell{p, b}]; r.method != "" {
+				lines = append(lines, []string{p.name, fmt.Sprint(n), r.output, r.method, r.tuned,
+					number(r.error), number(r.half), fmt.Sprint(r.trials), strconv.FormatFloat(p.best, 'g', -1, 64)})
 			}
 		}
 	}
@@ -128,9 +121,8 @@ func (t *tournament) readRivals(files string) (rivals, error) {
 	}
 	for _, p := range t.problems {
 		for b, n := range t.budgets {
-			if pair := best[cell{p, b}]; pair[0].method == "" || pair[1].method == "" {
-				return nil, fmt.Errorf("%s: no rivals on %q at %d samples, last iterate and mean: "+
-					"race them there first", files, p.name, n)
+			if best[cell{p, b}].method == "" {
+				return nil, fmt.Errorf("%s: no rivals on %q at %d samples: race them there first", files, p.name, n)
 			}
 		}
 	}
@@ -183,9 +175,9 @@ func (t *tournament) readRival(best rivals, record []string) error {
 		v[k] = x
 	}
 	i := slices.IndexFunc(t.problems, func(p *problem) bool { return p.name == record[0] })
-	b, o := slices.Index(t.budgets, uint64(v[1])), slices.Index(t.outputs(), record[2])
+	b := slices.Index(t.budgets, uint64(v[1]))
 	switch {
-	case o < 0:
+	case !slices.Contains(t.outputs(), record[2]):
 		return fmt.Errorf("output is %q, want one of %q", record[2], t.outputs())
 	case record[3] == "":
 		return errors.New("a rival without a name")
@@ -202,11 +194,9 @@ func (t *tournament) readRival(best rivals, record []string) error {
 	if !(math.Abs(v[8]-p.best) <= 1e-9*(1+math.Abs(p.best))) {
 		return fmt.Errorf("F* of %q is %v, and %v in this race: it is another problem", p.name, v[8], p.best)
 	}
-	pair := best[cell{p, b}]
-	if pair[o].method != "" {
-		return fmt.Errorf("%q at %s samples has a second rival by its %s", p.name, record[1], record[2])
+	if best[cell{p, b}].method != "" {
+		return fmt.Errorf("%q at %s samples has a second rival", p.name, record[1])
 	}
-	pair[o] = rival{record[3], record[4], record[2], v[5], v[6], int(v[7])}
-	best[cell{p, b}] = pair
+	best[cell{p, b}] = rival{record[3], record[4], record[2], v[5], v[6], int(v[7])}
 	return nil
 }
