@@ -1,7 +1,6 @@
 package auto_test
 
 import (
-	"fmt"
 	"maps"
 	"math"
 	"math/rand/v2"
@@ -15,7 +14,6 @@ import (
 	"stable/bilevel"
 	"stable/bilevel/auto"
 	"stable/bilevel/check"
-	"stable/bilevel/hyperopt"
 	"stable/bilevel/hyperopt/data"
 	"stable/mat"
 )
@@ -178,32 +176,6 @@ func tuning(tb testing.TB, data *data.Data) *auto.Problem {
 	})
 	require.NoError(tb, err)
 	return p
-}
-
-// BenchmarkAuto evaluates each oracle at one sample, recorded and by hand.
-func BenchmarkAuto(b *testing.B) {
-	for _, d := range []int{14, 54, 123} {
-		for kind, share := range map[string]float64{"dense": 1, "sparse": 0.1} {
-			data := rows(d, share)
-			hand, err := hyperopt.New(data, data, hyperopt.Options{})
-			require.NoError(b, err)
-			for impl, p := range map[string]bilevel.Problem{"hand": hand, "auto": tuning(b, data)} {
-				x, y, v := pointOf(p)
-				for name, call := range calls(p, x, y, v) {
-					b.Run(fmt.Sprintf("%s/d=%d/rows=%s/impl=%s", name, d, kind, impl), func(b *testing.B) {
-						b.ReportAllocs()
-						one := make([]bilevel.Sample, 1)
-						for i := 0; b.Loop(); i++ {
-							one[0] = bilevel.Sample(i % 1000)
-							if _, err := call(one); err != nil {
-								b.Fatal(err)
-							}
-						}
-					})
-				}
-			}
-		}
-	}
 }
 
 // pointOf is a point with x > 0, and a v.

@@ -48,30 +48,36 @@ func TestSums(t *testing.T) {
 		rows, dim int
 		share     float64
 		blocky    bool
+		loss      Loss
 	}{
-		{5, 9, 1, false}, {300, 7, 1, false}, {300, 9, 0.3, false}, {3*chunkRows + 77, 5, 0.6, false},
-		{8, 8, 1, true}, {63, 9, 1, true}, {64, 33, 1, true}, {130, 20, 0.8, true}, {chunkRows + 700, 9, 0.9, true},
+		{5, 9, 1, false, 0}, {300, 7, 1, false, 0}, {300, 9, 0.3, false, 0}, {3*chunkRows + 77, 5, 0.6, false, Softmax},
+		{8, 8, 1, true, 0}, {63, 9, 1, true, Softmax}, {64, 33, 1, true, 0}, {130, 20, 0.8, true, Softmax},
+		{chunkRows + 700, 9, 0.9, true, 0},
 	} {
 		name := fmt.Sprintf("%+v", c)
 		d := random(rng, c.rows, c.dim, c.share, false)
 		require.Equal(t, c.blocky, blocky(d), name)
-		x, y, all := make([]float64, c.dim), make([]float64, c.dim), make([]bilevel.Sample, c.rows)
-		for j := range x {
-			x[j], y[j] = 0.5, rng.NormFloat64()
+		n := c.dim
+		if c.loss == Softmax {
+			n, d = 3*n, threeClasses(d)
+		}
+		x, y, all := slices.Repeat([]float64{0.5}, c.dim), make([]float64, n), make([]bilevel.Sample, c.rows)
+		for j := range y {
+			y[j] = rng.NormFloat64()
 		}
 		for i := range all {
 			all[i] = bilevel.Sample(i)
 		}
 		sums := func(workers int, b []bilevel.Sample) []float64 {
-			p, err := New(d, d, Options{Workers: workers})
+			p, err := New(d, d, Options{Workers: workers, Loss: c.loss})
 			require.NoError(t, err)
-			f, gy, h := make([]float64, 1+c.dim), make([]float64, c.dim), mat.Sym{N: c.dim, Stride: c.dim + 3,
-				Data: slices.Repeat([]float64{math.NaN()}, c.dim*(c.dim+3))}
+			f, gy, h := make([]float64, 1+c.dim), make([]float64, n), mat.Sym{N: n, Stride: n + 3,
+				Data: slices.Repeat([]float64{math.NaN()}, n*(n+3))}
 			require.NoError(t, p.GradG(gy, x, y, b))
 			require.NoError(t, p.HessG(&h, x, y, b))
 			f[0], err = p.Objective(f[1:], x)
 			require.NoError(t, err)
-			for i := range c.dim {
+			for i := range n {
 				gy = append(gy, h.Row(i)[:i+1]...)
 				for _, v := range h.Data[i*h.Stride+i+1 : (i+1)*h.Stride] {
 					require.True(t, math.IsNaN(v), "%s: beside the lower triangle", name)

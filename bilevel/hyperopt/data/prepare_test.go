@@ -75,6 +75,7 @@ func TestSplitUsesEveryRowOnce(t *testing.T) {
 			assert.Error(t, err, "%v", bad)
 		}
 	}
+	assert.Panics(t, func() { Join(d, &Data{Dim: d.Dim + 1, RowPtr: []int{0}}) })
 	parts, err := d.SplitStratified(7, 1, 1)
 	require.NoError(t, err)
 	_, first := countClasses(parts[0])
@@ -188,15 +189,4 @@ func TestFitScaler(t *testing.T) {
 		require.Equal(t, c.identity, s.IsIdentity())
 		assert.Equal(t, c.identity, slices.Equal(c.d.Val, apply(t, s, c.d).Val))
 	}
-}
-
-func TestJoin(t *testing.T) {
-	d := breastCancer(t)
-	assert.Equal(t, d, Join(d))
-	rows := make([]int, d.Rows())
-	for i := range rows {
-		rows[i] = i
-	}
-	assert.Equal(t, d, Join(d.Subset(rows[:7]), d.Subset(rows[7:8]), d.Subset(rows[8:])))
-	assert.Panics(t, func() { Join(d, &Data{Dim: d.Dim + 1, RowPtr: []int{0}}) })
 }
