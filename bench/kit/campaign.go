@@ -186,7 +186,11 @@ func (p *Progress) Update(done float64, format string, args ...any) {
 	defer p.mu.Unlock()
 	p.done, p.format, p.args = done, format, args
 	if p.timer == nil && p.out.Every > 0 {
-		p.timer = time.AfterFunc(p.out.Every, p.beat)
+		wait := p.out.Every
+		if p.out.said != nil { // by the work before
+			wait -= time.Since(*p.out.said)
+		}
+		p.timer = time.AfterFunc(wait, p.beat)
 	}
 }
 
@@ -197,6 +201,9 @@ func (p *Progress) beat() {
 		return
 	}
 	p.timer.Reset(p.out.Every)
+	if p.out.said != nil {
+		*p.out.said = time.Now()
+	}
 	line := fmt.Sprintf("%3.0f %%  ", 100*p.done) + fmt.Sprintf(p.format, p.args...)
 	switch spent := time.Since(p.start); {
 	case p.done > 0 && spent > time.Second:

@@ -32,6 +32,7 @@ type Terminal struct {
 	Stdout, Stderr io.Writer
 	Live           bool          // Stderr is a terminal that can show a line that changes
 	Every          time.Duration // between two lines of progress; 0: no lines
+	said           *time.Time    // when the last one was; nil: never
 }
 
 // Errors about flags and arguments wrap ErrUsage.
@@ -65,7 +66,8 @@ func Run(ctx context.Context, list []Command, args []string, out Terminal) int {
 		c, args = list[i], args[1:]
 	}
 	stdout := &steady{w: out.Stdout}
-	out.Stdout = stdout
+	now := time.Now()
+	out.Stdout, out.said = stdout, &now
 	err, status := c.Run(ctx, args, out), 1
 	err = cmp.Or(err, stdout.err)
 	switch {

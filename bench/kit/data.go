@@ -113,17 +113,19 @@ func Features(s *data.Scaler, rows string) string {
 }
 
 // Until returns what do returns, or, as soon as the context ends, its cause: do then goes on in vain.
-func Until[T any](ctx context.Context, do func() (T, error)) (result T, err error) {
-	done := make(chan func() (T, error), 1)
+func Until[T any](ctx context.Context, do func() (T, error)) (none T, err error) {
+	var result T
+	done := make(chan error, 1)
 	go func() {
 		v, err := do()
-		done <- func() (T, error) { return v, err }
+		result = v
+		done <- err
 	}()
 	select {
 	case <-ctx.Done():
-		return result, context.Cause(ctx)
-	case get := <-done:
-		return get()
+		return none, context.Cause(ctx)
+	case err = <-done:
+		return result, err
 	}
 }
 

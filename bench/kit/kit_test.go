@@ -94,6 +94,10 @@ func TestProgress(t *testing.T) {
 	var lines counter
 	defer NewProgress(Terminal{Stderr: &lines, Every: time.Millisecond}).Clear()
 	assert.Eventually(t, func() bool { return lines.Load() >= 2 }, time.Minute, time.Millisecond)
+	var first counter
+	long := time.Now().Add(-time.Hour) // ago, the work before said something
+	defer NewProgress(Terminal{Stderr: &first, Every: time.Hour, said: &long}).Clear()
+	assert.Eventually(t, func() bool { return first.Load() == 1 }, time.Minute, time.Millisecond)
 }
 
 type counter struct{ atomic.Int64 }
