@@ -12,11 +12,14 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
+	"stable/bilevel"
 	"stable/bilevel/hyperopt"
 	"stable/bilevel/hyperopt/data"
 	"stable/bilevel/implicit"
+	"stable/mat"
 )
 
 // ShippedData is the module's own data set, from its root.
@@ -127,6 +130,24 @@ func Until[T any](ctx context.Context, do func() (T, error)) (none T, err error)
 	case err = <-done:
 		return result, err
 	}
+}
+
+// HessianF is ∇²F by central differences of ∇F, exact up to rounding where F is quadratic.
+func HessianF(p bilevel.Truth, x []float64) *mat.Sym {
+	const h = 1e-3
+	n := len(x)
+	hess, up, down, z := mat.NewSym(n), make([]float64, n), make([]float64, n), slices.Clone(x)
+	for i := range n {
+		z[i] = x[i] + h
+		Must(p.Objective(up, z))
+		z[i] = x[i] - h
+		Must(p.Objective(down, z))
+		z[i] = x[i]
+		for j := range i + 1 {
+			hess.Set(i, j, (up[j]-down[j])/(2*h))
+		}
+	}
+	return hess
 }
 
 // ManyRows is the number of training rows from which commands compute fewer exact values.

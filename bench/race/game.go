@@ -108,7 +108,7 @@ func (g *game) Hess(syy *mat.Sym, _, _ []float64, _ []bilevel.Sample) error {
 func gameMaker(name string, h half, d int, sigma float64, seed uint64) maker {
 	return maker{name, func() (*problem, error) {
 		g, star := newGame(d, sigma, seed), make([]float64, d)
-		hess := hessianF(minmax.Adapt(g), star)
+		hess := kit.HessianF(minmax.Adapt(g), star)
 		p := &problem{
 			half: h, set: bilevel.Space{}, star: star,
 			fresh: func() contest { return solved{bilevel.Complete(minmax.Adapt(newGame(d, sigma, seed)))} },
@@ -140,7 +140,7 @@ func portfolio(name string, h half, d int, set bilevel.Set, seed uint64) maker {
 		m := kit.Must(compose.NewMeanVariance(returns, risk))
 		x, best, err := m.Optimum()
 		p := compose.Adapt(m)
-		l := mat.NormFrobSym(hessianF(p, x))
+		l := mat.NormFrobSym(kit.HessianF(p, x))
 		if _, free := set.(bilevel.Space); !free {
 			best = leastOver(p, set, l, x)
 		}

@@ -7,7 +7,6 @@ import (
 	"math/rand/v2"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"strings"
 	"sync"
 
@@ -140,24 +139,6 @@ func normals(rng *rand.Rand, n int) (v []float64) {
 		v = append(v, rng.NormFloat64())
 	}
 	return v
-}
-
-// hessianF is ∇²F by central differences of ∇F, exact up to rounding where F is quadratic.
-func hessianF(p bilevel.Truth, x []float64) *mat.Sym {
-	const h = 1e-3
-	n := len(x)
-	hess, up, down, z := mat.NewSym(n), make([]float64, n), make([]float64, n), slices.Clone(x)
-	for i := range n {
-		z[i] = x[i] + h
-		kit.Must(p.Objective(up, z))
-		z[i] = x[i] - h
-		kit.Must(p.Objective(down, z))
-		z[i] = x[i]
-		for j := range i + 1 {
-			hess.Set(i, j, (up[j]-down[j])/(2*h))
-		}
-	}
-	return hess
 }
 
 type weights struct {

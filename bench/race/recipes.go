@@ -46,7 +46,7 @@ func (r recipe) problem(seed uint64) (*problem, error) {
 	p := kit.Must(quadratic.New(r.o))
 	r.o, r.x, r.y = p.Options(), cmp.Or(r.x, 1), cmp.Or(r.y, 1)
 	x, _ := p.Optimum()
-	hess := hessianF(p, x)
+	hess := kit.HessianF(p, x)
 	to, u := place{at: make([]float64, r.o.Dx), set: bilevel.Space{}}, r.units()
 	if r.place != nil {
 		to = r.place(r.o.Dx)

@@ -88,7 +88,7 @@ func steepStart(p *quadratic.Problem) (x0, y0 []float64, least float64) {
 	mat.SolveLowerTransVec(e, lower, s.VectorsT().Row(dy-1))
 	mat.MulVecTrans(je, jt, e) // −Je
 
-	kit.Must(0, a.Factor(hessian(p)))
+	kit.Must(0, a.Factor(kit.HessianF(p, xs)))
 	x0, y0 = make([]float64, dx), make([]float64, dy)
 	mat.Axpy(x0, 0.5, je)
 	a.SolveVec(x0, x0)
@@ -96,21 +96,6 @@ func steepStart(p *quadratic.Problem) (x0, y0 []float64, least float64) {
 	kit.Must(0, p.Solution(y0, x0))
 	mat.Axpy(y0, 1, e)
 	return x0, y0, 4 / s.Values()[dy-1]
-}
-
-// hessian returns ∇²F from differences of ∇F, which are exact.
-func hessian(p *quadratic.Problem) *mat.Sym {
-	x, _ := p.Optimum()
-	h, g := mat.NewSym(len(x)), make([]float64, len(x))
-	for i := range x {
-		x[i]++
-		kit.Must(p.Objective(g, x))
-		x[i]--
-		for j := i; j < len(x); j++ {
-			h.Set(j, i, g[j])
-		}
-	}
-	return h
 }
 
 func flowProblem(seed uint64) *quadratic.Problem {

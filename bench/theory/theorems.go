@@ -236,7 +236,8 @@ func (g *regime) explain(w io.Writer) {
 	fmt.Fprintf(w, "(eq.stepsize2): K₀ = %.2g, α/β = %.2g: the start is forgotten around k = K₀, which grows as %s\n",
 		start(k), s.Alpha.At(0)/s.Beta.At(0), drivers(start, k))
 	var j eig.Jacobi
-	kit.Must(0, j.FactorValues(hessian(g.problem)))
+	x, _ := g.problem.Optimum()
+	kit.Must(0, j.FactorValues(kit.HessianF(g.problem, x)))
 	fmt.Fprintf(w, "practical: α/β = %g, least eigenvalue of ∇²F %.3g; β as printed makes α = %g/(k+20), "+
 		"with which the slowest part of E‖x − x*‖² falls as k^(−%.2f)\n", ratio3, j.Values()[0], ratio3, 2*ratio3*j.Values()[0])
 }
