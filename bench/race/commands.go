@@ -210,7 +210,7 @@ func (f *flags) make(ctx context.Context, makers []maker, out kit.Terminal) (lis
 		}) {
 			continue
 		}
-		pr.Update(float64(i)/float64(len(makers)), "exact minimum of %s", m.name)
+		pr.Update(0, "exact minimum %d of %d, of %s", i+1, len(makers), m.name) // one may take as long as all others
 		p, err := kit.Until(ctx, m.make)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", m.name, err)
