@@ -56,6 +56,9 @@ func (e *DivergedError) Error() string {
 	if e.Quantity == "‖x − x⁰‖" && e.Value > 0 {
 		text += "; where F falls for ever, only a set (Options.Set) holds x"
 	}
+	if regexp.MustCompile(`^(f_x|f_y|g_y|H_xy|H_yy)(\[|$)`).MatchString(e.Quantity) {
+		text += "; an oracle that has no value at a point returns ErrDomain, from which SAA-Newton goes back"
+	}
 	return text
 }
 

@@ -16,8 +16,8 @@ type Health struct {
 
 	// Gap is what is left of F(x) − F*: ½(hᵀM⁻¹h + tr M⁻¹C) over the entries that no bound holds,
 	// with M a learned Hessian of F and C the covariance of h; the second part is
-	// observe.LocalLimit. +Inf where M has a negative eigenvalue, too large where a curved set,
-	// such as Ball, holds x.
+	// observe.LocalLimit. In a set without bounds for each entry the first part is what the last
+	// step promised. +Inf where M has a negative eigenvalue.
 	Gap float64
 
 	// MuG is the μ_g that the method was told, 0 for none. Least is the least eigenvalue of g_yy
@@ -70,8 +70,7 @@ func (h Health) Warnings() (list []string) {
 		list = append(list, fmt.Sprintf("μ_g = %.3g looks too large: %s", h.MuG, saw))
 	}
 	if h.Saddle {
-		list = append(list, "x is at a saddle or a maximum of F: the hypergradient vanishes there, and F curves down; "+
-			"start elsewhere")
+		list = append(list, "x is at a saddle or a maximum of F: the hypergradient vanishes, and F curves down; start elsewhere")
 	}
 	if n := len(h.Flat); n > 0 {
 		list = append(list, fmt.Sprintf("F does not change with %d of the entries of x where the run is, such as x[%d]: its "+

@@ -148,8 +148,9 @@ func (it *Iteration) Rand() *rand.Rand { return it.rng }
 // wraps ErrOption unless α, β ≥ 0 are finite and τ is in [0, 1]. For Run.Tol, x and y should move
 // by the step's sums of α and β times the norms of the directions.
 func (it *Iteration) UseSteps(alpha, beta, tau float64) error {
-	if err := it.checkSteps(alpha, beta, tau); err != nil {
-		return err
+	if !(alpha >= 0 && beta >= 0 && tau >= 0 && tau <= 1) || math.IsInf(alpha, 1) || math.IsInf(beta, 1) {
+		return option.Bad("%s: step sizes at step %d are α = %v, β = %v, τ = %v, want finite α, β ≥ 0 and τ in [0, 1]",
+			it.name, it.k, alpha, beta, tau)
 	}
 	it.alpha += alpha
 	it.beta += beta
@@ -199,14 +200,6 @@ func MetricStep(next, x, a []float64) float64 {
 		return step
 	}
 	return 1 / most // none, or its square leaves the range
-}
-
-func (it *Iteration) checkSteps(alpha, beta, tau float64) error {
-	if alpha >= 0 && beta >= 0 && tau >= 0 && tau <= 1 && !math.IsInf(alpha, 1) && !math.IsInf(beta, 1) {
-		return nil
-	}
-	return option.Bad("%s: step sizes at step %d are α = %v, β = %v, τ = %v, want finite α, β ≥ 0 and τ in [0, 1]",
-		it.name, it.k, alpha, beta, tau)
 }
 
 // At returns s at step k, or an error that wraps ErrOption and has the name, unless that is finite

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"math/bits"
 	"slices"
 	"time"
 
@@ -86,7 +87,7 @@ type Result struct {
 	Steps    int // done by this run
 	Counts   Counts
 	Activity Activity // since New
-	Warnings []string // Health.Warnings
+	Warnings []string // Health.Warnings, and whether x and y are still at the start
 	Reason   Reason
 	Elapsed  time.Duration // without Progress
 }
@@ -189,9 +190,13 @@ func (r *running) progress() (goOn bool) {
 func (r *running) result(reason Reason) Result {
 	s := r.s
 	h, _ := s.Health()
+	warnings, o := h.Warnings(), &s.it.opt
+	if stays := slices.Equal(s.it.x, o.X0) && slices.Equal(s.it.y, o.Y0); stays && reason > Failed && reason < Arrived {
+		warnings = append(warnings, "x and y have not left the start: it is stationary, or the run too short")
+	}
 	return Result{
 		X: slices.Clone(s.it.x), Y: slices.Clone(s.it.y), Mean: slices.Clone(s.mean), Steps: s.it.k - r.k0,
-		Counts: s.it.oracle.counts, Activity: s.it.activity, Warnings: h.Warnings(), Reason: reason, Elapsed: r.elapsed(),
+		Counts: s.it.oracle.counts, Activity: s.it.activity, Warnings: warnings, Reason: reason, Elapsed: r.elapsed(),
 	}
 }
 
@@ -234,9 +239,4 @@ func (r *running) gapMet(done int) bool {
 }
 
 // looksAt is true 64 times while k doubles.
-func looksAt(k int) bool {
-	every := 1
-	for ; k/every >= 128; every *= 2 {
-	}
-	return k%every == 0
-}
+func looksAt(k int) bool { return k%(1<<max(0, bits.Len(uint(k))-7)) == 0 }

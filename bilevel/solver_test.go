@@ -45,6 +45,7 @@ func TestStepFails(t *testing.T) {
 					require.ErrorIs(t, err, ErrDiverged)
 					assert.Equal(t, s.K(), d.Step)
 					assert.Contains(t, d.Quantity, quantity)
+					assert.Contains(t, err.Error(), "an oracle that has no value at a point returns ErrDomain")
 				} else {
 					require.ErrorAs(t, err, &o)
 					assert.Equal(t, OracleError{s.K(), oracle, o.Err}, *o)
@@ -170,6 +171,10 @@ func TestRunStops(t *testing.T) {
 	gy := make([]float64, 4)
 	require.NoError(t, newWavy(0.1).GradG(gy, r.X, r.Y, nil))
 	assert.Less(t, mat.Norm(gy), 1e-8)
+	assert.Empty(t, r.Warnings)
+	r, err = newSolver(t, newWavy(0), STABLE{Alpha: Constant(0), Beta: Constant(0), MuG: 0.1}, Options{}).Run(t.Context(), Run{Steps: 3})
+	require.NoError(t, err)
+	assert.Equal(t, []string{"x and y have not left the start: it is stationary, or the run too short"}, r.Warnings)
 
 	for want, bad := range map[string]Run{
 		"no stop rule":     {},

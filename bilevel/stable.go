@@ -164,7 +164,7 @@ func (m *stable) Step(it *Iteration) error {
 
 	// (STABLE), first line: x^{k+1} = P_X(x^k − α h).
 	alpha, beta := m.moveX(it), m.beta(it)
-	if err := it.checkSteps(alpha, beta, 0); err != nil {
+	if err := it.UseSteps(alpha, beta, 0); err != nil {
 		return err
 	}
 

@@ -158,6 +158,8 @@ var mistakes = []mistake{
 		want: "call: CrossG: g_xy:", message: "panic: mat: Dense.Set: index out of range"},
 	{name: "error", fails: func(written) error { return errors.New("no licence") },
 		want: "call: GradG: g_y:", message: "no licence"},
+	{name: "ErrDomain", fails: func(written) error { return bilevel.ErrDomain },
+		want: "call: GradG: g_y:", message: "Options.Center, CenterY"},
 	{name: "ErrNoExact for a sample", fails: func(written) error { return bilevel.ErrNoExact },
 		want: "call: GradF: f_x:", message: "no exact oracle"},
 	{name: "wrong value", in: "ValueF", after: func(c written) { *c.f += c.x[1] },

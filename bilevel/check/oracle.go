@@ -204,6 +204,9 @@ func (c *checker) eval(o *oracle, pt point) []float64 {
 		if pt = c.culprit(o, pt); exact && len(pt.batch) > 0 && !strings.Contains(message, "sample") {
 			message += fmt.Sprintf(", at sample %d alone, too", pt.batch[0])
 		}
+		if errors.Is(err, bilevel.ErrDomain) {
+			message += "; where that is meant, Options.Center, CenterY and the scales keep points away"
+		}
 		c.log.find(o.whole(Call, o.blocks[0].quantity, pt, message), 0, 0, 0)
 		o.bad = "it fails"
 	default:

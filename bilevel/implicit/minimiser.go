@@ -187,7 +187,8 @@ func (m *Minimiser) next() {
 			if m.model.empty() {
 				first = min(1, 1/mat.Norm(m.d))
 			}
-			m.line.begin(slope, first, m.maxStep())
+			most := m.maxStep()
+			m.line = line{slope: slope, t: min(first, most), most: most, low: end{slope: slope}}
 			m.along()
 			return
 		}

@@ -261,10 +261,6 @@ type line struct {
 
 type end struct{ t, value, slope float64 }
 
-func (l *line) begin(slope, t, most float64) {
-	*l = line{slope: slope, t: min(t, most), most: most, low: end{slope: slope}}
-}
-
 // tell takes φ(t), φ′(t) and the promise for φ(t), tφ′(0) on a straight path. It accepts t, or
 // chooses another.
 func (l *line) tell(value, slope, promise float64) bool {

@@ -1,6 +1,7 @@
 package saa_test
 
 import (
+	"errors"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -14,6 +15,7 @@ import (
 	"stable/bilevel/auto"
 	"stable/bilevel/implicit"
 	"stable/bilevel/saa"
+	"stable/mat"
 )
 
 // ridge has a weight exp(x_i) for each of five features, of which some do not matter, and no bounds.
@@ -199,6 +201,44 @@ func TestFewSamplesOutsideOfTheDomain(t *testing.T) {
 		require.NoError(t, err, "seed %d", seed)
 		assert.InDelta(t, 0, r.X[0], 1e-9, "seed %d", seed)
 	}
+}
+
+// Where no sample differs, StdErr is a number, and Gap in a half-space is that of its face; of what an oracle's
+// error left unasked there is no word.
+func TestHealthOnAFace(t *testing.T) {
+	p, err := auto.New(auto.Losses{Dx: 2, Dy: 2,
+		F: func(x, y auto.Vec, _ bilevel.Sample) auto.Num {
+			return y.Shift(-1.9).SquaredNorm().Scale(0.5).Add(x.At(1).Neg().Exp())
+		},
+		G: func(x, y auto.Vec, _ bilevel.Sample) auto.Num { return y.Sub(x).SquaredNorm() }})
+	require.NoError(t, err)
+	for left, want := range map[int]error{math.MaxInt: nil, 8: errors.New("gone")} {
+		s, err := bilevel.New(&flaky{p, left, want}, saa.Newton{}, bilevel.Options{Set: bilevel.HalfSpace{A: []float64{1, 1}, B: 1}})
+		require.NoError(t, err)
+		r, err := s.Run(t.Context(), bilevel.Run{Xi: 4000, Progress: func(s *bilevel.Solver) bool {
+			h, _ := s.Health()
+			return assert.False(t, math.IsNaN(h.StdErr))
+		}})
+		assert.Empty(t, r.Warnings)
+		if require.ErrorIs(t, err, want); want == nil {
+			h, _ := s.Health()
+			assert.Less(t, h.Gap, 1e-6) // ½‖h‖² is above 2
+		}
+	}
+}
+
+// flaky fails where left calls of CrossG are done.
+type flaky struct {
+	*auto.Problem
+	left int
+	err  error
+}
+
+func (p *flaky) CrossG(c *mat.Dense, x, y []float64, phi []bilevel.Sample) error {
+	if p.left--; p.left < 0 {
+		return p.err
+	}
+	return p.Problem.CrossG(c, x, y, phi)
 }
 
 // At a vertex of a simplex F may curve down, and no point of the simplex is lower.

@@ -21,11 +21,15 @@ func (m *newton) tell() {
 	}
 	for _, i := range c.free {
 		h.gradient += p.h[i] * p.h[i]
-		h.stdErr += p.covariance(&m.sides, i, i)
+		h.stdErr += max(0, p.covariance(&m.sides, i, i)) // rounding may be below
 	}
 	h.gradient, h.stdErr = math.Sqrt(h.gradient), math.Sqrt(h.stdErr)
 	slope := c.normInv(p.h, p.unit)
-	if h.gap, h.below = (slope*slope+m.stat())/2, c.below; c.below < -0x1p-20 || c.partial {
+	left := slope * slope / 2
+	if m.step.box == nil && !m.step.pressed { // such a set may hold x along any direction
+		left = min(left, -m.step.pred)
+	}
+	if h.gap, h.below = left+m.stat()/2, c.below; c.below < -0x1p-20 || c.partial {
 		h.gap = math.Inf(1)
 	}
 	if h.gradient == 0 && h.stdErr == 0 && len(m.flat()) > 0 { // nothing moves
@@ -37,8 +41,8 @@ func (m *newton) tell() {
 	m.told = h
 }
 
-// Health is about the last iterate at which a block ended. Gap is ½(hᵀM⁻¹h + tr M⁻¹cov h), over the
-// entries that may move; +Inf where ∇²F has a negative eigenvalue there or is not known, and before the first block.
+// Health is about the last iterate at which a block ended. Gap is +Inf also where ∇²F is not known, and before the
+// first block.
 // Lower adds to the Newton step of y the standard error of y*(x) that the samples leave.
 func (m *newton) Health() bilevel.Health {
 	t := m.told
@@ -70,7 +74,7 @@ func (m *newton) flat() (list []int) {
 		lo, hi := m.step.bounds(i)
 		d := p.effect(i)
 		off := math.IsInf(lo, -1) && math.IsInf(hi, 1) && (d == 0 || d < 0x1p-10*m.curve.most[i])
-		if p.f2[i] == 0 && (off || p.c2[i] == 0 && !m.whole() && x > lo && x < hi) {
+		if p.n[0]*p.n[1] > 0 && p.f2[i] == 0 && (off || p.c2[i] == 0 && !m.whole() && x > lo && x < hi) {
 			list = append(list, i)
 		}
 	}

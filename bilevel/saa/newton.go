@@ -41,7 +41,7 @@ const (
 )
 
 // Newton is Newton's method on growing samples, see the package comment. Its zero value is ready:
-// there is nothing to choose.
+// there is nothing to choose. x and y leave the start after 2(dx + dy) samples of each kind.
 type Newton struct {
 	// Calls bounds the evaluations that the method makes in the long run, over all oracles, for a
 	// pair of samples ξ and φ: 4 ask each sample once, the others ask all samples again where the
