@@ -111,20 +111,25 @@ func (m *newton) learn(it *bilevel.Iteration, most int) (asked bool, err error) 
 			continue
 		}
 		eps := max(0x1p-20*p.unit[i], 0x1p-40*math.Abs(p.x[i]))
-		if _, hi := m.step.bounds(i); p.x[i]+eps > hi {
+		lo, hi := m.step.bounds(i)
+		if p.x[i]+eps > hi {
 			eps = -eps
 		}
-		for err := bilevel.ErrDomain; err != nil; eps /= 64 { // ℓ_i may lead where f and g have no value
+		for err := bilevel.ErrDomain; err != nil; eps /= -8 { // ℓ_i may lead where f and g have no value
 			copy(c.x, p.x)
 			copy(c.y, p.y)
-			c.x[i] += eps
-			eps = c.x[i] - p.x[i] // as rounded
+			if c.x[i] += eps; c.x[i] < lo || c.x[i] > hi {
+				continue
+			}
+			if eps = c.x[i] - p.x[i]; eps == 0 { // as rounded
+				return true, err
+			}
 			mat.Axpy(c.y, eps, p.jt.Row(i))
 			err = m.ask(it, c.fx, c.fy, c.hv, c.xv, c.x, c.y, most)
 			if err == nil {
 				break
 			}
-			if !errors.Is(err, bilevel.ErrDomain) || eps == 0 {
+			if !errors.Is(err, bilevel.ErrDomain) {
 				return true, err
 			}
 		}

@@ -255,3 +255,53 @@ func TestVertexIsNoSaddle(t *testing.T) {
 	assert.InDelta(t, 1, r.X[2], 1e-9)
 	assert.Empty(t, r.Warnings)
 }
+
+// Δ lets go where y does not move, or after weights have changed; a step to where g_yy is 0, and differences
+// at an edge of the domain, are taken back.
+func TestStepsAreTaken(t *testing.T) {
+	noise := func(s bilevel.Sample) float64 { return rand.New(rand.NewPCG(uint64(s), 77)).NormFloat64() }
+	half := func(v auto.Num) auto.Num { return v.Square().Scale(0.5) }
+	follow := func(x, y auto.Vec, _ bilevel.Sample) auto.Num { return half(y.At(0).Sub(x.At(0))) }
+	for name, c := range map[string]struct {
+		losses  auto.Losses
+		o       bilevel.Options
+		steps   uint64
+		x, near float64
+	}{
+		"flat": {auto.Losses{
+			F: func(x, y auto.Vec, s bilevel.Sample) auto.Num {
+				return y.At(0).Shift(0.1*noise(s) - 0.3).Square().Add(x.At(0).Square().Scale(0.01))
+			},
+			G: func(x, y auto.Vec, s bilevel.Sample) auto.Num {
+				return y.At(0).Sub(x.At(0).Scale(1000).Tanh()).Shift(0.1 * noise(s)).Square()
+			},
+		}, bilevel.Options{X0: []float64{-0.5}, Set: bilevel.UniformBox(1, -1, 1)}, 3000, 3.1e-4, 1e-4},
+		"one event": {auto.Losses{G: follow, F: func(_, y auto.Vec, s bilevel.Sample) auto.Num {
+			if s%1000 > 0 {
+				return half(y.At(0))
+			}
+			return half(y.At(0).Shift(-1000))
+		}}, bilevel.Options{}, 16000, 1, 0.35},
+		"no curvature": {auto.Losses{
+			F: func(_, y auto.Vec, _ bilevel.Sample) auto.Num { return half(y.At(0).Scale(1e-3).Shift(-1)) },
+			G: func(x, y auto.Vec, s bilevel.Sample) auto.Num {
+				return x.At(0).Mul(half(y.At(0))).Sub(y.At(0).Scale(1 + noise(s)))
+			},
+		}, bilevel.Options{X0: []float64{0.5}, Set: bilevel.UniformBox(1, 0, 1)}, 3000, 1e-3, 1e-4},
+		"edge": {auto.Losses{Upper: 50, Lower: 50, G: follow, F: func(x, y auto.Vec, _ bilevel.Sample) auto.Num {
+			if v := x.At(0).Value(); v > 1 && v < 2 {
+				return auto.Const(-1).Log()
+			}
+			return half(y.At(0).Shift(-1.5))
+		}}, bilevel.Options{X0: []float64{1}, Set: bilevel.UniformBox(1, -10, 10)}, 3000, 1, 1e-6},
+	} {
+		c.losses.Dx, c.losses.Dy = 1, 1
+		p, err := auto.New(c.losses)
+		require.NoError(t, err)
+		s, err := bilevel.New(p, saa.Newton{}, c.o)
+		require.NoError(t, err)
+		r, err := s.Run(t.Context(), bilevel.Run{Xi: c.steps})
+		require.NoError(t, err, name)
+		assert.InDelta(t, c.x, r.X[0], c.near, name)
+	}
+}

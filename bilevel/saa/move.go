@@ -93,7 +93,7 @@ func (m *newton) move(it *bilevel.Iteration) (more bool, err error) {
 	if poor {
 		return false, nil
 	}
-	enough, good, credit, rough := false, false, m.credit, m.rough
+	enough, good, credit, rough, before := false, false, m.credit, m.rough, m.radius
 	m.asked = true
 	m.of, enough = m.share(stat)
 	if m.of > 0 {
@@ -112,7 +112,7 @@ func (m *newton) move(it *bilevel.Iteration) (more bool, err error) {
 	if good {
 		m.moved(p)
 	}
-	return !good || -m.step.pred > solved*stat, nil
+	return !good || -m.step.pred > solved*stat || m.step.pressed && m.radius > 2*before, nil
 }
 
 // mayMove lists the entries that no bound holds.

@@ -1,6 +1,7 @@
 package saa
 
 import (
+	"fmt"
 	"math"
 
 	"stable/bilevel"
@@ -46,6 +47,9 @@ func (p *point) lower(left, promise float64) error {
 	n := p.n[1]
 	p.scale(n)
 	norm := mat.NormFrobSym(p.h0)
+	if norm == 0 {
+		return errFlat
+	}
 	d := float64(len(p.y))
 	p.noise = max(min(p.noiseH(left)/2, promise*p.finest()), 0x1p-40*norm/math.Sqrt(d))
 	r, err := p.inv.Truncate(p.h0, p.h0, p.noise)
@@ -69,6 +73,8 @@ func (p *point) lower(left, promise float64) error {
 	}
 	return p.solve(p.u, p.u)
 }
+
+var errFlat = fmt.Errorf("%w: g_yy is 0, so that there is no y*(x)", bilevel.ErrDomain)
 
 // noiseH is the standard error of vᵀHv/vᵀD⁻²v, 0 if it is not known or rounding.
 func (p *point) noiseH(left float64) float64 {

@@ -25,7 +25,7 @@ func (m *newton) try(it *bilevel.Iteration, stat float64, enough bool) (good boo
 	copy(p.w, t.y)
 	mat.Axpy(p.w, -1, p.y)
 	way := p.normH(p.w)
-	unsettled := p.normH(p.u) > settled*way
+	unsettled := p.normH(p.u) > max(settled*way, tiny*p.norm)
 	tau, fall, size, doubt := 0.0, 0.0, 0.0, 0.0
 	for i, si := range s {
 		if si != 0 {
