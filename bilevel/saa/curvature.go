@@ -25,7 +25,8 @@ type curvature struct {
 	shift float64    // what Je_i has changed since, at most, over itself
 	fresh bool       // rows were asked since the last step
 	j     *mat.Dense // Jᵀ when they were asked
-	n     int        // samples that they were asked of; 0: none
+	n     int        // samples that there were then; 0: none
+	more  float64    // times the share of them that they are asked of
 
 	fx, fy, hv, xv     []float64
 	fx0, fy0, hv0, xv0 []float64 // the same at the point itself
@@ -50,7 +51,7 @@ func newCurvature(dx, dy int) *curvature {
 		b: mat.NewDense(dx, dx), e: mat.NewDense(dx, dy), j: mat.NewDense(dx, dy),
 		have: make([]bool, dx), old: make([]bool, dx), known: make([]bool, dx), span: x(), most: x(), best: x(),
 		fx: x(), fy: y(), hv: y(), xv: x(), fx0: x(), fy0: y(), hv0: y(), xv0: x(), x: x(), y: y(),
-		sub: *mat.NewSym(dx), work: *mat.NewDense(dx, dx), col: x(), rem: x(),
+		sub: *mat.NewSym(dx), work: *mat.NewDense(dx, dx), col: x(), rem: x(), more: 1,
 	}
 }
 
@@ -61,8 +62,8 @@ func (c *curvature) age() {
 	}
 }
 
-// least is the number of samples that rows are asked of.
-func (c *curvature) least(dx int) int { return max(4*(dx+len(c.y)), c.n/(4*dx)) }
+// share is the number of samples that rows are asked of, at least.
+func (c *curvature) share(dx int) int { return max(4*(dx+len(c.y)), c.n/(4*dx)) }
 
 // drop forgets the rows of entries along which y* goes otherwise than when they were asked.
 func (c *curvature) drop(jt *mat.Dense, d []float64) {
@@ -84,6 +85,16 @@ func (c *curvature) drop(jt *mat.Dense, d []float64) {
 		} else if now > 0 && !c.old[i] && slices.Contains(c.free, i) {
 			c.shift = max(c.shift, math.Sqrt(diff/now))
 		}
+	}
+}
+
+// sharpen has all rows asked again of four times as many samples, where half of the credit pays for that.
+func (m *newton) sharpen() {
+	c := m.curve
+	of := c.more * float64(c.share(len(m.now.x)))
+	if of < float64(m.sides[1].n) && 3*float64(len(c.free)+1)*4*of < m.credit/2 {
+		c.more *= 4
+		c.age()
 	}
 }
 
@@ -306,6 +317,7 @@ func (c *curvature) State(t *bilevel.State) {
 	t.Dense(c.e)
 	t.Dense(c.j)
 	t.Count(&c.n)
+	t.Float(&c.more)
 	t.Floats(c.span, c.most, c.best)
 	t.Flag(&c.fresh)
 	for i := range c.have {

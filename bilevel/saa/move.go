@@ -94,7 +94,7 @@ func (m *newton) move(it *bilevel.Iteration) (more bool, err error) {
 		return false, nil
 	}
 	enough, good, credit, rough, before := false, false, m.credit, m.rough, m.radius
-	m.asked = true
+	m.asked, m.onPart = true, 0
 	m.of, enough = m.share(stat)
 	if m.of > 0 {
 		err = m.askPart(it, p, false)
@@ -174,7 +174,7 @@ func (m *newton) share(stat float64) (of int, enough bool) {
 	for i, x := range p.x {
 		c.x[i] = x - p.xa[i]
 	}
-	way, least := c.norm(c.x, m.step.s, p.unit), c.least(len(p.x))
+	way, least := c.norm(c.x, m.step.s, p.unit), c.share(len(p.x))
 	most := max(float64(least), max(p.unequal(c.free), m.rough)*way*way/(partly*partly*stat))
 	switch {
 	case n < reread*m.lastRead && most <= float64(n)/4 && m.near():
@@ -234,9 +234,9 @@ func (m *newton) bend(it *bilevel.Iteration, poor bool) (asked bool, err error) 
 		c.n = n
 	}
 	c.drop(p.jt, p.d)
-	most := c.least(len(p.x))
-	if m.whole() {
-		most = math.MaxInt
+	most := math.MaxInt
+	if !m.whole() {
+		most = int(c.more * float64(c.share(len(p.x))))
 	}
 	return m.learn(it, most)
 }

@@ -68,6 +68,7 @@ type newton struct {
 	pass     bool    // it was a pass over a sum that is known
 	tried    int     // steps of the block
 	of       int     // samples that a step is read on; 0: all
+	onPart   float64 // ϱ of the part, of the step that is read on all next; 0: none
 	rough    float64 // the variance of a sample's share of h⁺ − h, over ‖s‖²
 	told     told
 	radius   float64    // Δ

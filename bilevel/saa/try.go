@@ -83,6 +83,9 @@ func (m *newton) try(it *bilevel.Iteration, stat float64, enough bool) (good boo
 	if tau <= tiny || -m.step.model <= tiny*size { // below rounding
 		rho = 1
 	}
+	if m.of > 0 {
+		m.onPart = rho
+	}
 	if m.of > 0 && !enough && rho != -1 && !(fall-doubt*m.step.length > 0.05*m.step.model) {
 		return false, errPart
 	}
@@ -112,7 +115,10 @@ func (m *newton) try(it *bilevel.Iteration, stat float64, enough bool) (good boo
 	if !m.whole() && same && !parts && miss < far { // by less than B itself
 		c.secant(s, rem, p.unit)
 	}
-	if m.whole() || math.Abs(rho-1) > 0.25 && !c.fresh {
+	switch off := math.Abs(rho-1) > 0.25; {
+	case off && m.of == 0 && math.Abs(m.onPart-1) < 0.25: // B is right of its own samples
+		m.sharpen()
+	case m.whole() || off && !c.fresh:
 		c.age()
 		c.n = 4 * max(m.sides[0].n, m.sides[1].n)
 	}
