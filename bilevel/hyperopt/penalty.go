@@ -126,7 +126,7 @@ func (p *Problem) GradXG(gx, x, y []float64, phi []bilevel.Sample) error {
 // ValueF returns f(x, y; ξ), the mean loss over the validation rows xi. Cost: O(entries of the rows).
 func (p *Problem) ValueF(x, y []float64, xi []bilevel.Sample) (float64, error) {
 	p.sizes("hyperopt: ValueF: dimension mismatch", len(x), len(y))
-	err := p.mean(p.total[:], &sum{kind: value, data: p.val, y: y, flips: p.opt.Flips}, xi)
+	err := p.mean(p.total[:], &sum{kind: value, data: p.val, y: y}, xi)
 	return p.total[0], err
 }
 

@@ -40,10 +40,6 @@ type Options struct {
 	// b the best constant model, c 1e-3 of the mean ℓ″ there.
 	PenaliseIntercept bool
 
-	// Flips, with Softmax, is a share of validation labels taken as wrong: the upper level's ℓ is
-	// −log((1−Flips)p_b + Flips·(1−p_b)/(K−1)) (forward correction, Patrini et al., CVPR 2017).
-	Flips float64
-
 	// Ridge, for PerRow: the fixed weight > 0 of ‖y‖². Default 0.01.
 	Ridge float64
 
@@ -159,8 +155,6 @@ func (o *Options) setDefaults() error {
 		return wrong("Penalty: unknown penalty %d", o.Penalty)
 	case o.Form < Raw || o.Form > Exp:
 		return wrong("Form: unknown form %d", o.Form)
-	case o.Flips != 0 && o.Loss != Softmax, !(o.Flips >= 0 && o.Flips < 1):
-		return wrong("Flips: %v, want 0 to 1, and Softmax", o.Flips)
 	case rows && o.Form == Exp:
 		return wrong("Form: Exp is for weights of features; PerRow takes Raw")
 	case !(o.Ridge > 0) || !mat.IsFinite(o.Ridge):
@@ -240,7 +234,7 @@ func (p *Problem) Streams() (upper, lower uint64) {
 func (p *Problem) GradF(fx, fy, x, y []float64, xi []bilevel.Sample) error {
 	p.sizes("hyperopt: GradF: dimension mismatch", same(fx, x), same(fy, y))
 	clear(fx)
-	return p.mean(fy, &sum{kind: gradient, data: p.val, y: y, flips: p.opt.Flips}, xi)
+	return p.mean(fy, &sum{kind: gradient, data: p.val, y: y}, xi)
 }
 
 // GradG writes g_y = mean of ℓ′(aᵀy)·a over the training rows phi, plus 2·reg(x)∘y. Cost: O(entries

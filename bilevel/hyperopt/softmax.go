@@ -39,16 +39,7 @@ func softmax(p []float64, d *data.Data, y []float64, i, b int) float64 {
 
 // softmax writes the probabilities of the classes for row i, and returns its loss.
 func (s *sum) softmax(p []float64, i int) float64 {
-	b := int(s.data.Label[i])
-	value := softmax(p, s.data, s.y, i, b)
-	if s.flips > 0 {
-		return -math.Log(s.flipped(p, b))
-	}
-	return value
-}
-
-func (s *sum) flipped(p []float64, b int) float64 {
-	return (1-s.flips)*p[b] + s.flips*(1-p[b])/float64(len(p)-1)
+	return softmax(p, s.data, s.y, i, int(s.data.Label[i]))
 }
 
 func (s *sum) terms(firsts []float64, i int) (value float64) {
@@ -58,14 +49,7 @@ func (s *sum) terms(firsts []float64, i int) (value float64) {
 		return value
 	}
 	value = s.softmax(firsts, i)
-	b, scale := int(s.data.Label[i]), 1.0
-	if s.flips > 0 {
-		scale = (1 - s.flips - s.flips/float64(len(firsts)-1)) * firsts[b] / s.flipped(firsts, b)
-	}
-	firsts[b]--
-	for k := range firsts {
-		firsts[k] *= scale
-	}
+	firsts[int(s.data.Label[i])]--
 	return value
 }
 

@@ -24,8 +24,6 @@ type sum struct {
 	data *data.Data
 	y, v []float64
 	x    []float64 // weights of the rows; nil: they weigh 1
-
-	flips float64 // of Softmax: see Options
 }
 
 func (s *sum) weight(i int) float64 {
