@@ -74,7 +74,7 @@ func (c *Campaign[R]) path(part int) string {
 }
 
 // Complete does this share's missing tasks, named what in the progress, and returns all results by
-// key. Tasks are mixed, so that the time of those done tells that of the others. The error wraps errUnfinished if results of other parts are missing.
+// key. The error wraps errUnfinished if results of other parts are missing.
 func (c *Campaign[R]) Complete(ctx context.Context, tasks []Task[R], what string, out Terminal) (map[string]R, error) {
 	done, err := c.results()
 	if err != nil {

@@ -34,9 +34,8 @@
 // An evaluation ends at a function outside of its domain, an overflow, lengths that do not match,
 // or a value of another evaluation or problem. The oracle then returns an Error that names the
 // loss, the sample, the operation and the line of the call; the first two kinds wrap
-// bilevel.ErrDomain. To end it, the package panics through the caller's function and recovers;
-// other panics go through. An empty batch asks for the exact value: MeanF or MeanG if given, else
-// the mean of a finite sum, else bilevel.ErrNoExact. Destinations of wrong shapes panic.
+// bilevel.ErrDomain. An empty batch asks for the exact value: MeanF or MeanG if given, else the
+// mean of a finite sum, else bilevel.ErrNoExact. Destinations of wrong shapes panic.
 //
 // # Cost
 //

@@ -15,8 +15,7 @@
 // adds one of your own.
 //
 // z^k stands for (x^k, y^k), h for an estimate of the hypergradient f_x − g_xy g_yy⁻¹ f_y, and P_X
-// for the projection onto the feasible set. Tests follow every rule step by step, but for SPABA and
-// STABLE-CG: those reduce to SOBA and STABLE.
+// for the projection onto the feasible set.
 //
 // # Cost of a step
 //

@@ -68,9 +68,7 @@ type LimitOptions struct {
 // a sample moves x by −(∇²F)⁻¹(r − E r)/n, so Xi = ½ tr((∇²F)⁻¹ Cov r_ξ), and Phi is the same for
 // r_φ. On the boundary of X, T(∇²F + λI)Tᵀ and Tr stand for ∇²F and r: the rows of T span the
 // directions along it, and λ is ‖∇F‖/Radius on the sphere of a Ball, otherwise 0. Entries of x in
-// which F is flat are left out: those whose row of ∇²F, with x in units of its entries, is below
-// 1e-20 of the largest diagonal element on the diagonal and 1e-8 beside it. A, B and K are five-point
-// differences of exact oracles, over 2⁻⁹ of each entry, or of a thousandth of the largest.
+// which F is flat to rounding are left out. A, B and K are five-point differences of exact oracles.
 //
 // Source: Hájek, Proc. Sixth Berkeley Symp. 1, 1972, and Le Cam, same volume (local asymptotic
 // minimax bound); Duchi, Ruan, Ann. Statist. 49, 2021 (convex constraints).

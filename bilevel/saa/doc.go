@@ -76,12 +76,9 @@
 // unread allows N^−¼ in the end: no part is asked then. □
 //
 // TestTheorem sees each of this on the running code. Measured alone is that runs come to z*, and
-// that Δ lets go. On three problems (curvature noise of 0.85; one exp weight; two, one at its
-// bound), 100 runs to 10⁶ samples, the mean squared error over that of x̂_N was 1.000 to 1.001, ‖x_N
-// − x̂_N‖² over ‖x̂_N − x*‖² at most 2.5e-5, and stat over twice the limit 0.999 to 1.008; the error
-// of x̂_N itself over the limit, 10⁴ runs or more, 1.01, 1.00 and 1.02 ± 0.014. Before the end of a block
-// the answer is that of its beginning, for which N/N_b ≤ 1 + ρ: 3 % in the mean with ρ = 1/16, 12 %
-// with 1/4.
+// that Δ lets go: of 100 runs to 10⁶ samples on three problems, the mean squared error over that of
+// x̂_N was 1.000 to 1.001. Before the end of a block the answer is that of its beginning, for which
+// N/N_b ≤ 1 + ρ: 3 % in the mean with ρ = 1/16, 12 % with 1/4.
 //
 // # On a finite sum
 //
@@ -107,7 +104,6 @@
 // groups are not weighed, and σ_i is not known. Steps go on until one promises a tenth of what the new
 // half of the samples brought, or foresaw the fall of F to a tenth. Memory 3dx·dy + 25dx + 3dy² numbers.
 // Between the ends of blocks the answer is that of half the samples; units of y are not kept bit for bit.
-// 5,000 weights of rows, 50 features: at a stationary point to rounding within a pass, 474 evaluations a row.
 //
 // # Sources
 //

@@ -256,8 +256,7 @@ func TestVertexIsNoSaddle(t *testing.T) {
 	assert.Empty(t, r.Warnings)
 }
 
-// Δ lets go where y does not move, or after weights have changed; a step to where g_yy is 0, and differences
-// at an edge of the domain, are taken back.
+// Δ lets go where y stays, or weights have changed; steps to g_yy = 0 or out of the domain are taken back.
 func TestStepsAreTaken(t *testing.T) {
 	noise := func(s bilevel.Sample) float64 { return rand.New(rand.NewPCG(uint64(s), 77)).NormFloat64() }
 	half := func(v auto.Num) auto.Num { return v.Square().Scale(0.5) }

@@ -51,7 +51,7 @@ func Recur(s Shape, dst []float64, ldd int, tau float64, h []float64, ldh int, o
 func recurRow(dst []float64, f float64, h, old, now []float64) {
 	h, old, now = h[:len(dst)], old[:len(dst)], now[:len(dst)]
 	j := 0
-	for ; j < len(dst)-3; j += 4 { // no index is tested
+	for ; j < len(dst)-3; j += 4 {
 		dst[j] = f*(h[j]-old[j]) + now[j]
 		dst[j+1] = f*(h[j+1]-old[j+1]) + now[j+1]
 		dst[j+2] = f*(h[j+2]-old[j+2]) + now[j+2]
@@ -117,7 +117,7 @@ func SumSquares(s Shape, a []float64, lda int) float64 {
 		x := a[i*lda : i*lda+s.width(i)]
 		var s0, s1, s2, s3 float64
 		p := 0
-		for ; p < len(x)-3; p += 4 { // no index is tested
+		for ; p < len(x)-3; p += 4 {
 			v0, v1, v2, v3 := x[p], x[p+1], x[p+2], x[p+3]
 			s0 += v0 * v0
 			s1 += v1 * v1
