@@ -203,8 +203,7 @@ func TestFewSamplesOutsideOfTheDomain(t *testing.T) {
 	}
 }
 
-// Where no sample differs, StdErr is a number, and Gap in a half-space is that of its face; of what an oracle's
-// error left unasked there is no word.
+// StdErr is a number where no sample differs, Gap in a half-space that of its face; what was not asked is not flat.
 func TestHealthOnAFace(t *testing.T) {
 	p, err := auto.New(auto.Losses{Dx: 2, Dy: 2,
 		F: func(x, y auto.Vec, _ bilevel.Sample) auto.Num {
