@@ -87,6 +87,7 @@ func (c *Campaign[R]) Complete(ctx context.Context, tasks []Task[R], what string
 			todo = append(todo, t)
 		}
 	}
+	// The time left is told from tasks of all kinds.
 	rand.New(rand.NewPCG(0, 'c')).Shuffle(len(todo), func(i, j int) { todo[i], todo[j] = todo[j], todo[i] })
 	finished, err := c.pool(ctx, todo, what, out)
 	if errors.Is(err, context.Canceled) {

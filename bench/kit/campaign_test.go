@@ -72,7 +72,7 @@ func TestMergeDoesTheRest(t *testing.T) {
 		"; the same command goes on from there")
 }
 
-// Tasks of one kind do not come first: the time that they take would be taken for that of all.
+// Tasks of one kind do not come first: the time left would be told from them.
 func TestTasksAreMixed(t *testing.T) {
 	var list []Task[int]
 	var first atomic.Int64 // sum of the first ten

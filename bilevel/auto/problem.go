@@ -41,8 +41,7 @@
 //
 // A gradient, one sweep back over the record (reverse mode: Griewank, Walther, Evaluating
 // Derivatives, 2008, chapter 3), and a product with a second derivative, a sweep forward and two
-// back (section 5.1), cost a small constant times the loss, exact to rounding. A vector operation
-// is one operation of the record: a matrix-vector product is one, d·d products of numbers are d·d.
+// back (section 5.1), cost a small constant times the loss, exact to rounding.
 //
 // For g_yy and g_xy, a function of a sum of entries of y, such as a linear predictor aᵀy, is cut
 // there: the sum becomes a variable with a known gradient. What is left has a diagonal Hessian in

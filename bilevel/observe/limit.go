@@ -42,9 +42,9 @@ type LimitOptions struct {
 // LocalLimit computes the local asymptotic limit of p at its solution x*: the least mean error that
 // samples allow, whatever the method, unless it reads a finite sum repeatedly.
 //
-// p must have exact oracles. y* is that of bilevel.Truth, or of Newton's method from 0. x is read
-// only, and must be x* to as many digits as the limit is to have; an entry on its bound counts as
-// held, and an x within 1e-9 of the sphere or the plane of a set as on it.
+// p must have exact oracles. y* is that of bilevel.Truth, or of Newton's method from 0. x must be x*
+// to as many digits as the limit is to have; an entry on its bound counts as held, and an x within
+// 1e-9 of the sphere or the plane of a set as on it.
 //
 // Errors: ErrOption, wrapped, for a field out of range; those of the oracles, bilevel.ErrNoExact
 // among them, and of Solution; chol.ErrNotPosDef, wrapped, where g_yy or T(∇²F + λI)Tᵀ is not

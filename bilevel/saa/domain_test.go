@@ -42,8 +42,7 @@ func ridge(t *testing.T, seed, terms uint64) *auto.Problem {
 	return p
 }
 
-// Down the flats of exp(x) no run ends by overflow: it is where the hypergradient vanishes, or says
-// what keeps it.
+// Down the flats of exp(x) no run ends by overflow, or away from a stationary point without a word.
 func TestNoBounds(t *testing.T) {
 	noBounds(t, saa.Newton{})
 	noBounds(t, saa.ByProducts{})
@@ -53,16 +52,13 @@ func noBounds(t *testing.T, m bilevel.Method) {
 	for seed := range uint64(10) {
 		for _, terms := range []uint64{0, 40} {
 			p := ridge(t, seed, terms)
-			s, err := bilevel.New(p, m, bilevel.Options{Seed: seed})
-			require.NoError(t, err)
-			r, err := s.Run(t.Context(), bilevel.Run{Xi: 2000})
-			require.NoError(t, err, "seed %d, %d terms", seed, terms)
+			_, r := solved(t, p, m, bilevel.Options{Seed: seed}, bilevel.Run{Xi: 2000})
 			if terms == 0 {
 				continue
 			}
 			f, y, h := implicit.New(p), make([]float64, 5), make([]float64, 5)
 			require.NoError(t, f.Solve(y, r.X, 0))
-			_, err = f.Gradient(h, r.X, y)
+			_, err := f.Gradient(h, r.X, y)
 			require.NoError(t, err)
 			if len(r.Warnings) == 0 {
 				assert.InDeltaSlice(t, make([]float64, 5), h, 1e-6, "seed %d", seed)
@@ -77,10 +73,7 @@ func TestFlatsMislead(t *testing.T) {
 	for _, terms := range []uint64{0, 40} {
 		astray, far := 0, 0
 		for seed := range uint64(40) {
-			s, err := bilevel.New(ridge(t, seed, terms), saa.Newton{}, bilevel.Options{Seed: seed})
-			require.NoError(t, err)
-			r, err := s.Run(t.Context(), bilevel.Run{Xi: 2000})
-			require.NoError(t, err)
+			s, r := solved(t, ridge(t, seed, terms), saa.Newton{}, bilevel.Options{Seed: seed}, bilevel.Run{Xi: 2000})
 			for _, x := range r.X {
 				if math.Abs(x) > 50 {
 					far++
@@ -100,10 +93,8 @@ func TestFlatsMislead(t *testing.T) {
 
 // A start so far down that nothing depends on x is told.
 func TestFlatStart(t *testing.T) {
-	s, err := bilevel.New(ridge(t, 1, 40), saa.Newton{}, bilevel.Options{X0: slices.Repeat([]float64{-800}, 5)})
-	require.NoError(t, err)
-	r, err := s.Run(t.Context(), bilevel.Run{Xi: 400})
-	require.NoError(t, err)
+	_, r := solved(t, ridge(t, 1, 40), saa.Newton{}, bilevel.Options{X0: slices.Repeat([]float64{-800}, 5)},
+		bilevel.Run{Xi: 400})
 	assert.Contains(t, strings.Join(r.Warnings, "; "), "F does not change with 5 of the entries of x")
 }
 
@@ -117,16 +108,13 @@ func TestOutsideOfTheDomain(t *testing.T) {
 			G: func(x, y auto.Vec, _ bilevel.Sample) auto.Num { return y.Sub(x).SquaredNorm() }})
 		require.NoError(t, err)
 		o := bilevel.Options{Set: bilevel.UniformBox(dx, -4, 40), X0: make([]float64, dx)}
-		s, err := bilevel.New(p, saa.Newton{}, o)
-		require.NoError(t, err)
-		r, err := s.Run(t.Context(), bilevel.Run{Xi: 400})
-		require.NoError(t, err, "dx = %d", dx)
+		_, r := solved(t, p, saa.Newton{}, o, bilevel.Run{Xi: 400})
 		for _, x := range r.X {
 			assert.InDelta(t, 0.8, x, 1e-6, "dx = %d", dx)
 		}
 		o.X0[0] = 2
 		o.Y0 = o.X0
-		s, err = bilevel.New(p, saa.Newton{}, o)
+		s, err := bilevel.New(p, saa.Newton{}, o)
 		require.NoError(t, err)
 		_, err = s.Run(t.Context(), bilevel.Run{Xi: 400})
 		require.ErrorIs(t, err, bilevel.ErrDomain)
@@ -160,18 +148,13 @@ func TestLinear(t *testing.T) {
 			F: func(x, y auto.Vec, _ bilevel.Sample) auto.Num { return f(x, y) },
 			G: func(x, y auto.Vec, _ bilevel.Sample) auto.Num { return y.Sub(x).Shift(-1).SquaredNorm() }})
 		require.NoError(t, err)
-		s, err := bilevel.New(p, saa.Newton{}, bilevel.Options{Set: bilevel.UniformBox(1, -1, 2)})
-		require.NoError(t, err)
-		r, err := s.Run(t.Context(), bilevel.Run{Steps: 400})
-		require.NoError(t, err, name)
+		set := bilevel.UniformBox(1, -1, 2)
+		_, r := solved(t, p, saa.Newton{}, bilevel.Options{Set: set}, bilevel.Run{Steps: 400})
 		assert.Equal(t, bilevel.Arrived, r.Reason, name)
 		assert.Equal(t, []float64{-1}, r.X, name)
-		s, err = bilevel.New(p, saa.ByProducts{}, bilevel.Options{Set: bilevel.UniformBox(1, -1, 2), X0: r.X})
-		require.NoError(t, err)
-		r, err = s.Run(t.Context(), bilevel.Run{Steps: 400})
-		require.NoError(t, err, name)
+		_, r = solved(t, p, saa.ByProducts{}, bilevel.Options{Set: set, X0: r.X}, bilevel.Run{Steps: 400})
 		assert.Equal(t, bilevel.Arrived, r.Reason, name)
-		s, err = bilevel.New(p, saa.Newton{}, bilevel.Options{})
+		s, err := bilevel.New(p, saa.Newton{}, bilevel.Options{})
 		require.NoError(t, err)
 		_, err = s.Run(t.Context(), bilevel.Run{Steps: 4000})
 		assert.ErrorContains(t, err, "only a set (Options.Set) holds x", name)
@@ -195,10 +178,8 @@ func TestFewSamplesOutsideOfTheDomain(t *testing.T) {
 				return y.Sub(x).At(0).Shift(3 - 8*float64(phi%2)).Square() // 1 + x in the mean
 			}})
 		require.NoError(t, err)
-		s, err := bilevel.New(p, saa.Newton{}, bilevel.Options{Y0: []float64{1}, X0: []float64{1}, Seed: seed})
-		require.NoError(t, err)
-		r, err := s.Run(t.Context(), bilevel.Run{Xi: 2000})
-		require.NoError(t, err, "seed %d", seed)
+		_, r := solved(t, p, saa.Newton{}, bilevel.Options{Y0: []float64{1}, X0: []float64{1}, Seed: seed},
+			bilevel.Run{Xi: 2000})
 		assert.InDelta(t, 0, r.X[0], 1e-9, "seed %d", seed)
 	}
 }
@@ -226,7 +207,7 @@ func TestHealthOnAFace(t *testing.T) {
 	}
 }
 
-// flaky fails where left calls of CrossG are done.
+// flaky fails after left calls of CrossG.
 type flaky struct {
 	*auto.Problem
 	left int
@@ -246,10 +227,8 @@ func TestVertexIsNoSaddle(t *testing.T) {
 		F: func(_, y auto.Vec, _ bilevel.Sample) auto.Num { return y.SquaredNorm().Scale(-1) },
 		G: func(x, y auto.Vec, _ bilevel.Sample) auto.Num { return y.Sub(x).SquaredNorm() }})
 	require.NoError(t, err)
-	s, err := bilevel.New(p, saa.Newton{}, bilevel.Options{Set: bilevel.Simplex{}, X0: []float64{0.2, 0.3, 0.5}})
-	require.NoError(t, err)
-	r, err := s.Run(t.Context(), bilevel.Run{Steps: 1000})
-	require.NoError(t, err)
+	_, r := solved(t, p, saa.Newton{}, bilevel.Options{Set: bilevel.Simplex{}, X0: []float64{0.2, 0.3, 0.5}},
+		bilevel.Run{Steps: 1000})
 	assert.Equal(t, bilevel.Arrived, r.Reason)
 	assert.InDelta(t, 1, r.X[2], 1e-9)
 	assert.Empty(t, r.Warnings)
@@ -296,10 +275,7 @@ func TestStepsAreTaken(t *testing.T) {
 		c.losses.Dx, c.losses.Dy = 1, 1
 		p, err := auto.New(c.losses)
 		require.NoError(t, err)
-		s, err := bilevel.New(p, saa.Newton{}, c.o)
-		require.NoError(t, err)
-		r, err := s.Run(t.Context(), bilevel.Run{Xi: c.steps})
-		require.NoError(t, err, name)
+		_, r := solved(t, p, saa.Newton{}, c.o, bilevel.Run{Xi: c.steps})
 		assert.InDelta(t, c.x, r.X[0], c.near, name)
 	}
 }

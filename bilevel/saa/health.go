@@ -41,9 +41,8 @@ func (m *newton) tell() {
 	m.told = h
 }
 
-// Health is about the last iterate at which a block ended. Gap is +Inf also where ∇²F is not known, and before the
-// first block.
-// Lower adds to the Newton step of y the standard error of y*(x) that the samples leave.
+// Health is about the last iterate at which a block ended; before the first, and where ∇²F is not known, Gap is
+// +Inf. Lower adds to the Newton step of y the standard error of y*(x) that the samples leave.
 func (m *newton) Health() bilevel.Health {
 	t := m.told
 	h := bilevel.Health{Lower: t.lower, LowerBound: math.NaN(), Gradient: t.gradient, StdErr: t.stdErr, Gap: t.gap,

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"stable/bilevel"
+	"stable/bilevel/auto"
 	"stable/bilevel/observe"
 	"stable/bilevel/quadratic"
 	"stable/bilevel/saa"
@@ -28,6 +29,17 @@ func noisy(size float64, o quadratic.Options) quadratic.Options {
 		o.CrossNorm = 3
 	}
 	return o
+}
+
+// solved makes a run.
+func solved(t *testing.T, p bilevel.Problem, m bilevel.Method, o bilevel.Options,
+	run bilevel.Run) (*bilevel.Solver, bilevel.Result) {
+	t.Helper()
+	s, err := bilevel.New(p, m, o)
+	require.NoError(t, err)
+	r, err := s.Run(t.Context(), run)
+	require.NoError(t, err, "%+v", o)
+	return s, r
 }
 
 // start is a point around x.
@@ -93,10 +105,7 @@ func TestSumsArrive(t *testing.T) {
 		} {
 			p, err := quadratic.New(o)
 			require.NoError(t, err)
-			s, err := bilevel.New(p, saa.Newton{}, bilevel.Options{Seed: 1, Set: set})
-			require.NoError(t, err)
-			r, err := s.Run(t.Context(), bilevel.Run{Phi: 200 * 60})
-			require.NoError(t, err)
+			_, r := solved(t, p, saa.Newton{}, bilevel.Options{Seed: 1, Set: set}, bilevel.Run{Phi: 200 * 60})
 			exact := 1e-7 // differences of a projection tell the face of another set
 			if _, bounds := set.(bilevel.BoundedSet); bounds {
 				exact = 1e-8
@@ -127,10 +136,7 @@ func (p unexact) GradF(fx, fy, x, y []float64, xi []bilevel.Sample) error {
 func TestSumWithoutExactOracles(t *testing.T) {
 	p, err := quadratic.New(noisy(1, quadratic.Options{Seed: 73, Terms: 100}))
 	require.NoError(t, err)
-	s, err := bilevel.New(unexact{p}, saa.Newton{}, bilevel.Options{Seed: 1})
-	require.NoError(t, err)
-	r, err := s.Run(t.Context(), bilevel.Run{Phi: 100 * 20})
-	require.NoError(t, err)
+	_, r := solved(t, unexact{p}, saa.Newton{}, bilevel.Options{Seed: 1}, bilevel.Run{Phi: 100 * 20})
 	x, _ := p.Optimum()
 	assert.InDeltaSlice(t, x, r.X, 1e-9)
 }
@@ -196,11 +202,8 @@ func (p *interrupting) GradG(gy, x, y []float64, phi []bilevel.Sample) error {
 func TestInterruptedInAStep(t *testing.T) {
 	p, err := quadratic.New(noisy(1, quadratic.Options{Seed: 76, Nonconvex: 1}))
 	require.NoError(t, err)
-	whole, err := bilevel.New(p, saa.Newton{}, bilevel.Options{Seed: 3})
-	require.NoError(t, err)
 	run := bilevel.Run{Xi: 900}
-	want, err := whole.Run(t.Context(), run)
-	require.NoError(t, err)
+	whole, want := solved(t, p, saa.Newton{}, bilevel.Options{Seed: 3}, run)
 	inside := 0
 	steps, err := bilevel.New(p, saa.Newton{}, bilevel.Options{Seed: 3})
 	require.NoError(t, err)
@@ -265,10 +268,8 @@ func TestGapStops(t *testing.T) {
 		x, best := p.Optimum()
 		var left []float64
 		for seed := range uint64(30) {
-			s, err := bilevel.New(p, saa.Newton{}, bilevel.Options{Seed: seed, X0: start(x, seed)})
-			require.NoError(t, err)
-			r, err := s.Run(t.Context(), bilevel.Run{Gap: c.gap, Steps: 20000})
-			require.NoError(t, err)
+			_, r := solved(t, p, saa.Newton{}, bilevel.Options{Seed: seed, X0: start(x, seed)},
+				bilevel.Run{Gap: c.gap, Steps: 20000})
 			require.Contains(t, []bilevel.Reason{bilevel.GapReached, bilevel.Arrived}, r.Reason, "%+v: seed %d", c.o, seed)
 			f, err := p.Objective(nil, r.X)
 			require.NoError(t, err)
@@ -287,10 +288,7 @@ func TestHealth(t *testing.T) {
 	x, _ := p.Optimum()
 	within := 0
 	for seed := range uint64(40) {
-		s, err := bilevel.New(p, saa.Newton{}, bilevel.Options{Seed: seed, X0: start(x, seed)})
-		require.NoError(t, err)
-		_, err = s.Run(t.Context(), bilevel.Run{Xi: 1000})
-		require.NoError(t, err)
+		s, _ := solved(t, p, saa.Newton{}, bilevel.Options{Seed: seed, X0: start(x, seed)}, bilevel.Run{Xi: 1000})
 		h, ok := s.Health()
 		require.True(t, ok)
 		y := make([]float64, 10)
@@ -343,18 +341,40 @@ func (p saddle) HessG(h *mat.Sym, _, _ []float64, _ []bilevel.Sample) error {
 func TestSilentStarts(t *testing.T) {
 	for want, p := range map[string]saddle{"saddle": {1, 20}, "strongly convex": {0, 20},
 		"F does not change with 2 of the entries of x where the run is, such as x[0]": {1, 0}} {
-		s, err := bilevel.New(p, saa.Newton{}, bilevel.Options{Set: bilevel.UniformBox(2, -1, 1)})
-		require.NoError(t, err)
-		r, err := s.Run(t.Context(), bilevel.Run{Gap: 1e-3, Steps: 200})
-		require.NoError(t, err)
+		_, r := solved(t, p, saa.Newton{}, bilevel.Options{Set: bilevel.UniformBox(2, -1, 1)},
+			bilevel.Run{Gap: 1e-3, Steps: 200})
 		assert.NotEqual(t, bilevel.GapReached, r.Reason)
 		assert.Contains(t, strings.Join(r.Warnings, "; "), want)
 	}
-	s, err := bilevel.New(saddle{-1, 0}, saa.ByProducts{}, bilevel.Options{})
-	require.NoError(t, err)
-	r, err := s.Run(t.Context(), bilevel.Run{Gap: 1e-3, Steps: 200})
-	require.NoError(t, err)
+	_, r := solved(t, saddle{-1, 0}, saa.ByProducts{}, bilevel.Options{}, bilevel.Run{Gap: 1e-3, Steps: 200})
 	assert.Equal(t, bilevel.StepLimit, r.Reason)
+}
+
+// On a factorisation B is asked of more samples than at first, after a checkpoint, too.
+func TestFactorisationResumes(t *testing.T) {
+	const dx, dy = 20, 8
+	entry := func(a, b auto.Vec, s bilevel.Sample, side uint64) auto.Num {
+		r := rand.New(rand.NewPCG(uint64(s), side))
+		i, j := r.IntN(dx), r.IntN(dy)
+		want := 0.5*float64((1+i%3)*(1+j%2)) + r.NormFloat64()
+		return a.At(i).Mul(b.At(j)).Shift(-want).Square().Scale(dx / 2)
+	}
+	p, err := auto.New(auto.Losses{Dx: dx, Dy: dy,
+		F: func(x, y auto.Vec, s bilevel.Sample) auto.Num { return entry(x, y, s, 0) },
+		G: func(x, y auto.Vec, s bilevel.Sample) auto.Num {
+			return entry(x, y, s, 1).Add(y.SquaredNorm().Scale(0.05))
+		}})
+	require.NoError(t, err)
+	o, file := bilevel.Options{X0: slices.Repeat([]float64{1}, dx), Seed: 1}, filepath.Join(t.TempDir(), "run")
+	_, want := solved(t, p, saa.Newton{}, o, bilevel.Run{Xi: 8000})
+	s, _ := solved(t, p, saa.Newton{}, o, bilevel.Run{Xi: 4000})
+	require.NoError(t, s.SaveFile(file))
+	again, err := bilevel.New(p, saa.Newton{}, o)
+	require.NoError(t, err)
+	require.NoError(t, again.LoadFile(file))
+	got, err := again.Run(t.Context(), bilevel.Run{Xi: 8000})
+	require.NoError(t, err)
+	assert.Equal(t, want.X, got.X)
 }
 
 func TestCalls(t *testing.T) {
@@ -366,10 +386,7 @@ func TestCalls(t *testing.T) {
 		require.ErrorContains(t, err, "Newton.Calls")
 	}
 	for _, m := range []bilevel.Method{saa.Newton{Calls: 8}, saa.ByProducts{Newton: saa.Newton{Calls: 8}}} {
-		s, err := bilevel.New(p, m, bilevel.Options{})
-		require.NoError(t, err)
-		_, err = s.Run(t.Context(), bilevel.Run{Xi: 20000})
-		require.NoError(t, err)
+		s, _ := solved(t, p, m, bilevel.Options{}, bilevel.Run{Xi: 20000})
 		assert.Less(t, s.Counts().Evaluations(), uint64(16*20000))
 	}
 	_, err = bilevel.New(many{p}, saa.Newton{}, bilevel.Options{Set: bilevel.Simplex{}})

@@ -55,10 +55,8 @@ func TestAWeightForEachRow(t *testing.T) {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	set := bilevel.Box{Lo: lo, Hi: hi}
-	s, err := bilevel.New(p, saa.Newton{}, bilevel.Options{Set: set, X0: x, Y0: y, UpperBatch: 50, LowerBatch: 100})
-	require.NoError(t, err)
-	r, err := s.Run(t.Context(), bilevel.Run{Phi: uint64(3 * n)})
-	require.NoError(t, err)
+	_, r := solved(t, p, saa.Newton{}, bilevel.Options{Set: set, X0: x, Y0: y, UpperBatch: 50, LowerBatch: 100},
+		bilevel.Run{Phi: uint64(3 * n)})
 	runtime.ReadMemStats(&after)
 	assert.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(8*n*n))
 	assert.Equal(t, bilevel.Arrived, r.Reason)
@@ -83,10 +81,8 @@ func TestFewRowsArrive(t *testing.T) {
 		lo, hi := p.Box()
 		x, y, grad := make([]float64, 250), make([]float64, 30), make([]float64, 250)
 		p.Start(x, y)
-		s, err := bilevel.New(p, saa.Newton{}, bilevel.Options{Set: bilevel.Box{Lo: lo, Hi: hi}, X0: x, Seed: seed})
-		require.NoError(t, err)
-		r, err := s.Run(t.Context(), bilevel.Run{Phi: 5000})
-		require.NoError(t, err)
+		_, r := solved(t, p, saa.Newton{}, bilevel.Options{Set: bilevel.Box{Lo: lo, Hi: hi}, X0: x, Seed: seed},
+			bilevel.Run{Phi: 5000})
 		assert.Equal(t, bilevel.Arrived, r.Reason, "seed %d", seed)
 		_, err = p.Objective(grad, r.X)
 		require.NoError(t, err)
@@ -126,10 +122,8 @@ func TestSumsByProducts(t *testing.T) {
 		require.NoError(t, err)
 		dx, _ := p.Dims()
 		set := bilevel.UniformBox(dx, -edge, edge)
-		s, err := bilevel.New(within{p, edge}, saa.ByProducts{}, bilevel.Options{Set: set, LowerBatch: 10, UpperBatch: 10})
-		require.NoError(t, err)
-		r, err := s.Run(t.Context(), bilevel.Run{Phi: o.Terms * 60})
-		require.NoError(t, err)
+		_, r := solved(t, within{p, edge}, saa.ByProducts{}, bilevel.Options{Set: set, LowerBatch: 10, UpperBatch: 10},
+			bilevel.Run{Phi: o.Terms * 60})
 		assert.Equal(t, bilevel.Arrived, r.Reason)
 		grad, to := make([]float64, dx), make([]float64, dx)
 		_, err = p.Objective(grad, r.X)
@@ -157,10 +151,8 @@ func TestStreamByProducts(t *testing.T) {
 		for i := range x0 {
 			x0[i] *= 1e4
 		}
-		s, err := bilevel.New(p, saa.ByProducts{}, bilevel.Options{X0: x0, Seed: seed, UpperBatch: 10, LowerBatch: 10})
-		require.NoError(t, err)
-		r, err := s.Run(t.Context(), bilevel.Run{Xi: n})
-		require.NoError(t, err)
+		s, r := solved(t, p, saa.ByProducts{}, bilevel.Options{X0: x0, Seed: seed, UpperBatch: 10, LowerBatch: 10},
+			bilevel.Run{Xi: n})
 		f, err := p.Objective(nil, r.X)
 		require.NoError(t, err)
 		h, _ := s.Health()
@@ -180,10 +172,7 @@ func TestByProductsResumes(t *testing.T) {
 	require.NoError(t, err)
 	o, run := bilevel.Options{Seed: 3, Set: bilevel.UniformBox(3, -9, 9)}, bilevel.Run{Xi: 3000}
 	calls, m := &interrupting{Problem: p.Clone()}, saa.ByProducts{Newton: saa.Newton{Calls: 8}}
-	whole, err := bilevel.New(calls, m, o)
-	require.NoError(t, err)
-	want, err := whole.Run(t.Context(), run)
-	require.NoError(t, err)
+	whole, want := solved(t, calls, m, o, run)
 	inside := 0
 	steps, err := bilevel.New(p, m, o)
 	require.NoError(t, err)

@@ -101,10 +101,8 @@ func TestRareEvents(t *testing.T) {
 			for _, w := range []float64{5, 30, 100, 300} {
 				for seed := range runs {
 					p := &rare{w: w, seed: seed, terms: terms}
-					s, err := bilevel.New(p, saa.Newton{}, bilevel.Options{Seed: seed, Set: set})
-					require.NoError(t, err)
-					_, err = s.Run(t.Context(), bilevel.Run{Xi: 4000, Phi: 4000})
-					require.NoError(t, err)
+					s, _ := solved(t, p, saa.Newton{}, bilevel.Options{Seed: seed, Set: set},
+						bilevel.Run{Xi: 4000, Phi: 4000})
 					x := s.X()
 					if terms > 0 {
 						assert.Less(t, mat.Norm(p.hypergradient(x)), 1e-8, "weight %v, seed %d", w, seed)
@@ -126,10 +124,8 @@ func TestRareEventsByProducts(t *testing.T) {
 		for seed := range uint64(30) {
 			for n, dust := range map[float64]float64{1: 1e-18, 10: 0} {
 				p := &rare{w: w, seed: seed, dust: dust}
-				s, err := bilevel.New(p, saa.ByProducts{}, bilevel.Options{Seed: seed, X0: []float64{0, 10 * dust}})
-				require.NoError(t, err)
-				_, err = s.Run(t.Context(), bilevel.Run{Xi: uint64(n * w)})
-				require.NoError(t, err)
+				s, _ := solved(t, p, saa.ByProducts{}, bilevel.Options{Seed: seed, X0: []float64{0, 10 * dust}},
+					bilevel.Run{Xi: uint64(n * w)})
 				x := s.X()
 				most := 2.5 + 100*(10-n)
 				assert.Less(t, (math.Pow(x[0]-1, 2)+math.Pow(x[1]-2, 2))/2, most, "weight %v, seed %d", w, seed)
@@ -147,10 +143,7 @@ func TestHeavyTails(t *testing.T) {
 	_, least := p.Optimum()
 	mean := 0.0
 	for seed := range uint64(runs) {
-		s, err := bilevel.New(p, saa.Newton{}, bilevel.Options{Seed: seed})
-		require.NoError(t, err)
-		_, err = s.Run(t.Context(), bilevel.Run{Xi: 2000, Phi: 2000})
-		require.NoError(t, err)
+		s, _ := solved(t, p, saa.Newton{}, bilevel.Options{Seed: seed}, bilevel.Run{Xi: 2000, Phi: 2000})
 		f, err := p.Objective(nil, s.X())
 		require.NoError(t, err)
 		mean += (f - least) / runs
