@@ -5,6 +5,7 @@ package observe
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -83,11 +84,11 @@ func LocalLimit(p bilevel.Problem, x []float64, o LimitOptions) (Limit, error) {
 		return Limit{}, err
 	}
 	l := newLinear(p, x)
-	truth, ok := p.(bilevel.Truth)
-	if !ok {
-		truth = implicit.NewTruth(p)
+	err = bilevel.Complete(p).Solution(l.y, x)
+	if errors.Is(err, bilevel.ErrMissing) {
+		err = implicit.NewTruth(p).Solution(l.y, x)
 	}
-	if err := truth.Solution(l.y, x); err != nil {
+	if err != nil {
 		return Limit{}, err
 	}
 	var lim Limit

@@ -170,7 +170,7 @@ func TestLimitWithoutTruth(t *testing.T) {
 	x, _ := p.Optimum()
 	want, err := LocalLimit(p, x, LimitOptions{Draws: 50})
 	require.NoError(t, err)
-	got, err := LocalLimit(struct{ bilevel.Problem }{p}, x, LimitOptions{Draws: 50})
+	got, err := LocalLimit(bilevel.Complete(struct{ bilevel.Problem }{p}), x, LimitOptions{Draws: 50})
 	require.NoError(t, err)
 	assert.InEpsilon(t, want.Xi, got.Xi, 1e-9)
 	assert.InEpsilon(t, want.Phi, got.Phi, 1e-9)
