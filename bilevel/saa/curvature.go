@@ -290,10 +290,10 @@ func (c *curvature) metric(unit, h []float64) error {
 // normInv is the norm of v in M⁻¹ over the free entries.
 func (c *curvature) normInv(v, unit []float64) float64 {
 	n := len(c.free)
-	if n == 0 || !c.factor() {
+	sub, col := c.sub.View(0, n), c.col[:n]
+	if n == 0 || c.chol.Factor(&sub) != nil {
 		return 0
 	}
-	col := c.col[:n]
 	for a, i := range c.free {
 		col[a] = v[i] * unit[i]
 	}
@@ -305,13 +305,6 @@ func (c *curvature) normInv(v, unit []float64) float64 {
 	return math.Sqrt(max(0, sum) / c.scale)
 }
 
-// factor factors |B| of the free entries.
-func (c *curvature) factor() bool {
-	sub := c.sub.View(0, len(c.free))
-	return c.chol.Factor(&sub) == nil
-}
-
-// State visits what is known.
 func (c *curvature) State(t *bilevel.State) {
 	t.Dense(c.b)
 	t.Dense(c.e)

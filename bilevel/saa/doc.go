@@ -25,14 +25,16 @@
 //	upper    v = H⁻¹f_y,  J = −H⁻¹g_xyᵀ,  h = f_x − g_xy v + Bδ_x + E(δ_y − Jδ_x + u), that is at (x, y + u)
 //	lengths  ℓ_i = min(width of X, max‖y‖_H/‖Je_i‖_H): how far x_i alone goes until y* moves by its own size;
 //	         without a width, ‖Je_i‖_H counts as a quarter of the most that it was, at least, and x_i goes no
-//	         farther from there than to 1/N of it, until all terms are known
+//	         farther from there than to 1/N of it, until all terms are known; one for all in a bilevel.Set that
+//	         projects in no other metric
 //	learn    with q = f_x − g_xy v + Jᵀ(f_y − g_yy v), v and J fixed:  B e_i = [q(z + ε(e_i, Je_i)) − q(z)]/ε
 //	metric   M = |B| on the entries that may move, in units ℓ
 //	find     s = argmin hᵀs + ½sᵀMs  over x + s in X,  |s_i| ≤ Δℓ_i·min(1, |h_i|/σ_i),  σ_i the standard error of h_i
 //	follow   x⁺ = x + s,  y⁺ = y + u + Js
 //	unread   x⁺ stands as it is while the remainder of the model is below a tenth of the standard error
-//	         of h, and no x_i without a width goes beyond Δℓ, or moves what it acts on by its size; the
-//	         remainder is taken from the last steps read, and grows with the length or its square, or with J
+//	         of h, and no x_i without a width goes beyond Δℓ, or moves what it acts on by its size, nor any from
+//	         where all were read to a quarter of its distance to a bound; the remainder is taken from the last
+//	         steps read, and grows with the length or its square, or with J
 //	share    else, as near, the first n samples are asked at z and z⁺, and the sums at z⁺ are those at z and N/n
 //	         times what those of the part changed by; n = D‖x⁺ − x_a‖²_M/(.3²stat), all were asked last at x_a,
 //	         D is 1 and the relative variance of a sample's g_xy, vᵀg_yy v, share of h⁺ − h; all if n > N/4,
@@ -83,7 +85,8 @@
 //
 // Terms are drawn in passes. In the first pass the sum grows like a stream. After it, a block is a
 // pass: its steps ask all terms by the empty batch at z⁺, and B anew by differences over all terms along
-// the entries that no bound holds. When h and g_y are rounding, the run has arrived (bilevel.Arrived).
+// the entries that no bound holds. When h and g_y are rounding, the run has arrived (bilevel.Arrived), or when
+// what steps promise of F is, and has not halved in eight.
 //
 // # Cost
 //

@@ -44,24 +44,14 @@ func ridge(t *testing.T, seed, terms uint64) *auto.Problem {
 
 // Down the flats of exp(x) no run ends by overflow, or away from a stationary point without a word.
 func TestNoBounds(t *testing.T) {
-	noBounds(t, saa.Newton{})
-	noBounds(t, saa.ByProducts{})
-}
-
-func noBounds(t *testing.T, m bilevel.Method) {
 	for seed := range uint64(10) {
 		for _, terms := range []uint64{0, 40} {
 			p := ridge(t, seed, terms)
-			_, r := solved(t, p, m, bilevel.Options{Seed: seed}, bilevel.Run{Xi: 2000})
-			if terms == 0 {
-				continue
-			}
-			f, y, h := implicit.New(p), make([]float64, 5), make([]float64, 5)
-			require.NoError(t, f.Solve(y, r.X, 0))
-			_, err := f.Gradient(h, r.X, y)
-			require.NoError(t, err)
-			if len(r.Warnings) == 0 {
-				assert.InDeltaSlice(t, make([]float64, 5), h, 1e-6, "seed %d", seed)
+			for _, m := range []bilevel.Method{saa.Newton{}, saa.ByProducts{}} {
+				_, r := solved(t, p, m, bilevel.Options{Seed: seed}, bilevel.Run{Xi: 2000})
+				if terms > 0 && len(r.Warnings) == 0 {
+					stationary(t, implicit.NewTruth(p), bilevel.Space{}, r.X, 1e-6)
+				}
 			}
 		}
 	}
@@ -122,6 +112,45 @@ func TestOutsideOfTheDomain(t *testing.T) {
 	}
 }
 
+// Where y* is 1/x, no step goes unread to where it explodes; where 0 is a maximum, rounding is told; and a sum
+// with a g_yy of condition 1e9 ends.
+func TestWeightsThatAreNotExponents(t *testing.T) {
+	noise := func(s bilevel.Sample, side uint64) float64 {
+		return rand.New(rand.NewPCG(uint64(s), side)).NormFloat64()
+	}
+	p, err := auto.New(auto.Losses{Dx: 1, Dy: 1,
+		F: func(_, y auto.Vec, s bilevel.Sample) auto.Num { return y.At(0).Shift(-0.1 - noise(s, 0)).Square() },
+		G: func(x, y auto.Vec, s bilevel.Sample) auto.Num {
+			return y.WeightedSquares(x).Scale(0.5).Sub(y.Sum().Scale(1 + noise(s, 1)))
+		}})
+	require.NoError(t, err)
+	for seed := range uint64(40) {
+		_, r := solved(t, p, saa.Newton{Calls: 8 + 72*float64(seed%2)}, bilevel.Options{X0: []float64{1}, Set: bilevel.UniformBox(1, 1e-6, 1e6), Seed: seed},
+			bilevel.Run{Xi: 300})
+		assert.Greater(t, r.X[0], 1., "seed %d", seed)
+	}
+	p, err = auto.New(auto.Losses{Dx: 2, Dy: 2, Upper: 20, Lower: 20,
+		F: func(_, y auto.Vec, s bilevel.Sample) auto.Num { return y.Shift(0.3 * noise(s, 0)).SquaredNorm() },
+		G: func(x, y auto.Vec, s bilevel.Sample) auto.Num {
+			return y.Shift(-1 - 0.3*noise(s, 1)).SquaredNorm().Add(y.WeightedSquares(x.Square()))
+		}})
+	require.NoError(t, err)
+	_, r := solved(t, p, saa.Newton{}, bilevel.Options{}, bilevel.Run{Steps: 400, Gap: 1e-6})
+	assert.NotEqual(t, bilevel.GapReached, r.Reason)
+	assert.NotEmpty(t, r.Warnings, "%v", r.X)
+	fit := func(y auto.Vec, s bilevel.Sample, side uint64) auto.Num {
+		return y.At(0).Add(y.At(1).Scale(1 + 1e-4*noise(s, side))).Shift(-noise(s, side+1)).Square()
+	}
+	p, err = auto.New(auto.Losses{Dx: 1, Dy: 2, Upper: 50, Lower: 50,
+		F: func(_, y auto.Vec, s bilevel.Sample) auto.Num { return fit(y, s, 2) },
+		G: func(x, y auto.Vec, s bilevel.Sample) auto.Num {
+			return fit(y, s, 4).Add(y.SquaredNorm().Mul(x.Sum().Exp()).Scale(1e-9))
+		}})
+	require.NoError(t, err)
+	_, r = solved(t, p, saa.Newton{}, bilevel.Options{Set: bilevel.UniformBox(1, -3, 12)}, bilevel.Run{Steps: 4000})
+	assert.Equal(t, bilevel.Arrived, r.Reason)
+}
+
 // Where F falls for ever, a run goes on without an error.
 func TestRunsOff(t *testing.T) {
 	p, err := auto.New(auto.Losses{Dx: 1, Dy: 1, Upper: 3, Lower: 18,
@@ -136,6 +165,20 @@ func TestRunsOff(t *testing.T) {
 		require.NoError(t, s.Step())
 	}
 	assert.Greater(t, s.X()[0], 350.0)
+}
+
+// A step to a bound ends on it, to the last bit.
+func TestStaysInTheBox(t *testing.T) {
+	least := 7.3
+	p, err := auto.New(auto.Losses{Dx: 1, Dy: 1, Upper: 3, Lower: 18,
+		F: func(x, y auto.Vec, _ bilevel.Sample) auto.Num {
+			least = min(least, x.Value()[0])
+			return y.Shift(5).SquaredNorm()
+		},
+		G: func(x, y auto.Vec, _ bilevel.Sample) auto.Num { return y.Sub(x).SquaredNorm() }})
+	require.NoError(t, err)
+	solved(t, p, saa.Newton{}, bilevel.Options{Set: bilevel.UniformBox(1, 0.1, 9), X0: []float64{7.3}}, bilevel.Run{Steps: 400})
+	assert.Equal(t, 0.1, least)
 }
 
 // Where F is linear it has no curvature: x goes to the bound, and without one the error says why it went.
@@ -207,7 +250,6 @@ func TestHealthOnAFace(t *testing.T) {
 	}
 }
 
-// flaky fails after left calls of CrossG.
 type flaky struct {
 	*auto.Problem
 	left int

@@ -32,8 +32,14 @@ func (m *newton) tell() {
 	if h.gap, h.below = left+m.stat()/2, c.below; c.below < -0x1p-20 || c.partial {
 		h.gap = math.Inf(1)
 	}
-	if h.gradient == 0 && h.stdErr == 0 && len(m.flat()) > 0 { // nothing moves
-		h.gap = math.Inf(1)
+	for i, x := range p.x {
+		lo, hi := m.step.bounds(i)
+		if len(c.free) == 0 && x > lo && x < hi || h.gradient == 0 && h.stdErr == 0 && len(m.flat()) > 0 { // nothing moves
+			h.gap = math.Inf(1)
+		}
+	}
+	if m.step.box == nil && h.below < 0 && !m.step.open(c, p) {
+		h.below = 0
 	}
 	if p.clip > 0 {
 		h.clipped = 1
@@ -51,8 +57,7 @@ func (m *newton) Health() bilevel.Health {
 		h.Gap = math.Inf(1)
 		return h
 	}
-	h.Saddle = m.step.box != nil && t.below < -0x1p-20 && // another set may hold x along that
-		(m.done || t.gradient <= 2*t.stdErr)
+	h.Saddle = t.below < -0x1p-20 && (m.done || t.gradient <= 2*t.stdErr)
 	var e eig.Symmetric
 	mean := mat.NewSym(len(m.now.y))
 	if mat.ScaleSym(mean, 1/m.now.n[1], m.now.yy); e.FactorValues(mean) == nil {
@@ -65,15 +70,21 @@ func (m *newton) Health() bilevel.Health {
 	return h
 }
 
-// flat lists the entries of x that no sample so far has felt, and those without bounds that have less
-// than a thousandth of the most effect on y* that they had, and f none of them.
+// flat lists the entries of x that f does not feel, and no sample so far, or only where v or rounding hides it;
+// and those without bounds that have less than a thousandth of the most effect on y* that they had. None are
+// minima, where F curves up, as x_i² at 0.
 func (m *newton) flat() (list []int) {
-	p := m.now
+	p, c := m.now, m.curve
 	for i, x := range p.x {
 		lo, hi := m.step.bounds(i)
-		d := p.effect(i)
-		off := math.IsInf(lo, -1) && math.IsInf(hi, 1) && (d == 0 || d < 0x1p-10*m.curve.most[i])
-		if p.n[0]*p.n[1] > 0 && p.f2[i] == 0 && (off || p.c2[i] == 0 && !m.whole() && x > lo && x < hi) {
+		d, acts := p.effect(i), 0.0
+		for j, v := range p.xy.Row(i) {
+			acts += math.Abs(v * p.v[j] / p.n[1])
+		}
+		off := math.IsInf(lo, -1) && math.IsInf(hi, 1) && (d == 0 || d < 0x1p-10*c.most[i]) || m.lost(i)
+		off = off || (p.c2[i] == 0 || acts == 0 && p.unit[i] > 0) && !m.whole() && x > lo && x < hi
+		curved := !c.old[i] && c.b.At(i, i)*p.unit[i] > 0x1p10*acts
+		if p.n[0]*p.n[1] > 0 && p.f2[i] == 0 && off && !curved {
 			list = append(list, i)
 		}
 	}

@@ -50,7 +50,7 @@ func (m *newton) move(it *bilevel.Iteration) (more bool, err error) {
 		if err := it.Finite(p.h, p.u); err != nil {
 			return false, err
 		}
-		p.lengths(m.step.width, c)
+		p.lengths(m.step.width, c, m.step.box == nil && m.step.metric == nil)
 		m.mayMove()
 		if asked, err = m.bend(it, poor); err != nil {
 			return false, err
@@ -77,14 +77,14 @@ func (m *newton) move(it *bilevel.Iteration) (more bool, err error) {
 	gone := c.norm(c.x, nil, p.unit)
 	if most := m.unread(stat); m.lockstep() && most > 0 {
 		ahead := c.norm(c.x, m.step.s, p.unit)
-		if ahead <= most && m.near() || poor {
+		if (ahead <= most && m.near() || poor) && !m.narrows() {
 			if ahead > most && m.step.length > 0 {
 				m.step.cut(min(1, max(0, most-gone)/m.step.length))
 			}
 			if m.step.pressed {
 				m.radius = max(m.radius, min(2*m.radius, first))
 			}
-			mat.Axpy(p.x, 1, m.step.s)
+			m.step.to(p.x, p.x)
 			m.step.follow(p.y, p)
 			m.moved(p)
 			return false, nil
@@ -123,9 +123,7 @@ func (m *newton) mayMove() {
 		lo, hi := m.step.bounds(i)
 		c.span[i] = max(c.span[i], math.Abs(x))
 		c.known[i] = c.known[i] || m.sides[1].whole() || p.known(i)
-		// an effect on y that is rounding at all x_i so far tells nothing of an x_i without bounds
-		lost := math.IsInf(m.step.width(i), 1) && math.IsInf(lo, -1) && c.span[i] > 0 && c.span[i] < tiny*p.unit[i]
-		lost = lost || p.f2[i] == 0 && math.Abs(x)+0x1p-20*p.unit[i] == math.Abs(x) // differences would be rounding
+		lost := m.lost(i) || p.f2[i] == 0 && math.Abs(x)+0x1p-20*p.unit[i] == math.Abs(x) // differences would be rounding
 		held := x <= lo && p.h[i] >= 0 || x >= hi && p.h[i] <= 0
 		off := p.effect(i)*float64(m.sides[1].n) < c.most[i] && (x-c.best[i])*p.h[i] < 0 // farther down a flat
 		held = held || off && math.IsInf(m.step.width(i), 1) && !m.whole()
@@ -133,6 +131,13 @@ func (m *newton) mayMove() {
 			c.free = append(c.free, i)
 		}
 	}
+}
+
+// lost says that x_i has no bounds, and that its effect on y so far, rounding, tells nothing.
+func (m *newton) lost(i int) bool {
+	lo, _ := m.step.bounds(i)
+	span := m.curve.span[i]
+	return math.IsInf(m.step.width(i), 1) && math.IsInf(lo, -1) && span > 0 && span < tiny*m.now.unit[i]
 }
 
 // unread is how far x may go from the last reading of all samples until the remainder of the model
@@ -160,6 +165,19 @@ func (m *newton) near() bool {
 	return true
 }
 
+// narrows says that a step ends within a quarter of the distance to a bound that x_i had when all samples were
+// asked last: y* may be 1/x_i.
+func (m *newton) narrows() bool {
+	for i, s := range m.step.s {
+		lo, hi := m.step.bounds(i)
+		x, was := m.now.x[i]+s, m.now.xr[i]
+		if s < 0 && x-lo < (was-lo)/4 || s > 0 && hi-x < (hi-was)/4 {
+			return true
+		}
+	}
+	return false
+}
+
 // errPart says that a part tells too little of a step.
 var errPart = errors.New("saa: the part is too small")
 
@@ -185,16 +203,19 @@ func (m *newton) share(stat float64) (of int, enough bool) {
 	return 0, false
 }
 
-// arrived says that no free entry has a gradient above rounding, and y none.
+// arrived says that no free entry has a gradient above rounding, and y none; or that steps promise less than
+// rounding of F, and eight in a row not half of one before.
 func (m *newton) arrived() bool {
-	p := m.now
-	if p.normH(p.u) > tiny*p.norm {
-		return false
-	}
-	tau, size := 0.0, 0.0
+	p, pred, tau, size := m.now, -m.step.pred, 0.0, 0.0
 	for i, unit := range p.unit {
 		tau = max(tau, math.Abs(m.step.s[i])/unit)
 		size = max(size, p.size[i]*unit)
+	}
+	if m.stalls++; m.stalls == 1 || pred < m.least/2 || pred > 0x1p-60*size || m.step.pressed {
+		m.least, m.stalls = pred, 1
+	}
+	if p.normH(p.u) > tiny*p.norm || m.stalls > 8 {
+		return m.stalls > 8
 	}
 	if tau <= tiny && !m.step.pressed && m.radius > tiny {
 		return true
@@ -202,7 +223,7 @@ func (m *newton) arrived() bool {
 	if m.step.box == nil {
 		return false
 	}
-	if -m.step.pred <= 0x1p-90*size && !m.step.pressed { // of F, far below rounding
+	if pred <= 0x1p-90*size && !m.step.pressed { // of F, far below rounding
 		return true
 	}
 	for _, i := range m.curve.free {
@@ -267,7 +288,6 @@ func (m *newton) stat() float64 {
 	return sum
 }
 
-// begin lets y settle at the start.
 func (m *newton) begin(it *bilevel.Iteration) error {
 	m.credit = early * m.Calls * float64(len(m.now.x)+len(m.now.y))
 	if m.now.n[0] == 0 || m.now.n[1] == 0 { // exact, and not asked yet

@@ -78,6 +78,8 @@ type newton struct {
 	bow      float64    // and over the squares of these
 	credit   float64    // evaluations that readings may take
 	lastRead int        // samples when all were read
+	least    float64    // that a step on all terms promised
+	stalls   int        // steps since
 	y0, u0   []float64  // scratch of settle
 	sizes    [2]float64 // of the step, as one along h and along ĝ
 }
@@ -189,7 +191,6 @@ func (m *newton) take(it *bilevel.Iteration, again bool) (ready bool, err error)
 	return ready, nil
 }
 
-// Vectors visits what the last step was made of.
 func (m *newton) Vectors(visit func(name string, v []float64)) {
 	p, a, c := m.now, &m.asker, m.curve
 	visit("f_x", a.fx)
@@ -219,7 +220,6 @@ func (m *newton) Vectors(visit func(name string, v []float64)) {
 	visit("its slope in y", c.e.Data)
 }
 
-// State visits what outlives a step.
 func (m *newton) State(t *bilevel.State) {
 	for k := range m.sides {
 		m.sides[k].State(t)
@@ -234,7 +234,8 @@ func (m *newton) State(t *bilevel.State) {
 	t.Floats(m.sizes[:])
 	t.Count(&m.tried)
 	t.Count(&m.lastRead)
-	for _, v := range []*float64{&m.radius, &m.far, &m.slope, &m.bow, &m.credit, &m.rough,
+	t.Count(&m.stalls)
+	for _, v := range []*float64{&m.radius, &m.least, &m.far, &m.slope, &m.bow, &m.credit, &m.rough,
 		&m.told.lower, &m.told.gradient, &m.told.stdErr, &m.told.gap, &m.told.below, &m.told.clipped} {
 		t.Float(v)
 	}

@@ -3,6 +3,7 @@ package saa
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"stable/bilevel"
 	"stable/eig"
@@ -51,7 +52,8 @@ func (p *point) lower(left, promise float64) error {
 		return errFlat
 	}
 	d := float64(len(p.y))
-	p.noise = max(min(p.noiseH(left)/2, promise*p.finest()), 0x1p-40*norm/math.Sqrt(d))
+	least := slices.Min(p.d)
+	p.noise = max(min(p.noiseH(left)/2, promise*least*least), 0x1p-40*norm/math.Sqrt(d))
 	r, err := p.inv.Truncate(p.h0, p.h0, p.noise)
 	if err != nil {
 		return err
@@ -101,15 +103,6 @@ func (p *point) scale(n float64) {
 			to[j] = v / n * p.d[i] * p.d[j]
 		}
 	}
-}
-
-// finest is the least d_j².
-func (p *point) finest() float64 {
-	least := math.Inf(1)
-	for _, d := range p.d {
-		least = min(least, d*d)
-	}
-	return least
 }
 
 // upper solves the upper level's: v, J, and h at (x, y + u), with the curvature c.
@@ -179,8 +172,8 @@ func (p *point) solve(dst, b []float64) error {
 }
 
 // lengths writes ℓ. Where x_i has no bounds, what it does to y* counts as a quarter of the most that it
-// did, at least: down a flat of exp(x_i), a step may not go as far as y* seems to allow.
-func (p *point) lengths(width func(i int) float64, c *curvature) {
+// did, at least: down a flat of exp(x_i), a step may not go as far as y* seems to allow. If even, all are the least.
+func (p *point) lengths(width func(i int) float64, c *curvature, even bool) {
 	p.norm = max(p.norm, p.normY())
 	for j, y := range p.y {
 		y = min(math.Abs(y), math.Abs(p.w[j])) // p.w is y + u
@@ -201,6 +194,9 @@ func (p *point) lengths(width func(i int) float64, c *curvature) {
 		if math.IsInf(p.unit[i], 1) || !(p.unit[i] > 0) { // neither g nor X knows it
 			p.unit[i] = 1
 		}
+	}
+	for i, least := 0, slices.Min(p.unit); even && i < len(p.unit); i++ {
+		p.unit[i] = least
 	}
 }
 
@@ -252,7 +248,6 @@ func (p *point) covariance(sides *[2]side, i, j int) float64 {
 	return sum
 }
 
-// State visits what outlives a step.
 func (p *point) State(t *bilevel.State) {
 	p.sums.State(t)
 	t.Sym(p.h0)

@@ -78,7 +78,6 @@ func (m *newton) newWide(it *bilevel.Iteration) (bilevel.Stepper, error) {
 	return w, nil
 }
 
-// Step draws a batch of each kind; the last one of a block is followed by steps of x and y.
 func (m *wide) Step(it *bilevel.Iteration) error {
 	if !m.pending {
 		if it.K() == 0 {
@@ -145,7 +144,6 @@ func (m *wide) afford() {
 	}
 }
 
-// move does one step of x and y. more says that another one is worth while before the next block.
 func (m *wide) move(it *bilevel.Iteration) (more bool, err error) {
 	if !m.known {
 		credit := m.credit
@@ -246,7 +244,6 @@ func (m *wide) lengths(it *bilevel.Iteration) error {
 	return nil
 }
 
-// normH is ‖y‖ in the norm of g_yy.
 func (m *wide) normH(y []float64) float64 {
 	mat.MulVecSym(m.hy, m.yy, y)
 	return math.Sqrt(max(0, mat.Dot(m.hy, y)))
@@ -388,7 +385,6 @@ func (m *wide) Health() bilevel.Health {
 	return h
 }
 
-// Vectors visits what the last step was made of.
 func (m *wide) Vectors(visit func(name string, v []float64)) {
 	if m.known { // else they may be those of a point that was left
 		m.f.Vectors(visit)
@@ -397,7 +393,6 @@ func (m *wide) Vectors(visit func(name string, v []float64)) {
 	visit("the step", m.s)
 }
 
-// State visits what outlives a step.
 func (m *wide) State(t *bilevel.State) {
 	for k := range m.sides {
 		m.sides[k].State(t)

@@ -98,9 +98,9 @@ func (m *newton) read(it *bilevel.Iteration, p, by *point) error {
 	if by != nil && by != p {
 		p.before = by.second
 	}
-	ctx := it.Context()
+	ctx := it.Context() // what is in force is read whole
 	err := m.sides[0].each(math.MaxInt, func(g []bilevel.Sample, n float64) error {
-		if err := ctx.Err(); err != nil && p != m.now { // what is in force is read whole
+		if err := ctx.Err(); err != nil && p != m.now {
 			return err
 		}
 		return m.asker.askF(it, p.sums, by, p.x, p.y, g, n)
@@ -109,7 +109,7 @@ func (m *newton) read(it *bilevel.Iteration, p, by *point) error {
 		return err
 	}
 	err = m.sides[1].each(math.MaxInt, func(g []bilevel.Sample, n float64) error {
-		if err := ctx.Err(); err != nil && p != m.now { // what is in force is read whole
+		if err := ctx.Err(); err != nil && p != m.now {
 			return err
 		}
 		return m.asker.askG(it, p.sums, by, m.curve.e, p.x, p.y, g, n)
@@ -170,7 +170,6 @@ func (m *newton) readPart(it *bilevel.Iteration, p *point, lower bool) error {
 	return m.lower(it, p)
 }
 
-// askPart asks the part at p.
 func (m *newton) askPart(it *bilevel.Iteration, p *point, lower bool) error {
 	o, a, t, now := it.Oracle(), &m.asker, &p.part, m.now
 	was := now.part.vectors()
@@ -235,17 +234,12 @@ func (m *newton) lower(it *bilevel.Iteration, p *point) error {
 	if err := it.Finite(p.fx, p.fy, p.gy, p.yy.Data, p.xy.Data); err != nil {
 		return err
 	}
-	if err := p.lower(m.sides[1].left(), m.promise(it, p)); err != nil {
+	promise := it.Oracle().ConvexityAt(p.x)
+	if !(promise > 0) { // noise alone says how small eigenvalues may be
+		promise = math.Inf(1)
+	}
+	if err := p.lower(m.sides[1].left(), promise); err != nil {
 		return err
 	}
 	return it.Finite(p.u)
-}
-
-// promise is what the problem promises of the eigenvalues of g_yy, +Inf for nothing: there noise alone
-// says how small they may be.
-func (m *newton) promise(it *bilevel.Iteration, p *point) float64 {
-	if s := it.Oracle().ConvexityAt(p.x); s > 0 {
-		return s
-	}
-	return math.Inf(1)
 }

@@ -2,6 +2,7 @@ package saa
 
 import (
 	"math"
+	"slices"
 
 	"stable/mat"
 )
@@ -70,7 +71,7 @@ func (s *step) gradients(free []int, p *point, lip, value float64) float64 {
 		s.onto(q.To, free, p)
 		v := q.At(q.To)
 		if !(v < value) {
-			if k == 0 || !equal(t, q.S) {
+			if k == 0 || !slices.Equal(t, q.S) {
 				copy(t, q.S) // once more without momentum
 				if k > 0 {
 					continue
@@ -86,15 +87,6 @@ func (s *step) gradients(free []int, p *point, lip, value float64) float64 {
 		}
 	}
 	return value
-}
-
-func equal(a, b []float64) bool {
-	for i, v := range a {
-		if v != b[i] {
-			return false
-		}
-	}
-	return true
 }
 
 // face does a Newton step along the face of the set that a gradient step ends on. The derivative of
@@ -193,4 +185,18 @@ func (s *step) onto(t []float64, free []int, p *point) {
 	for a, i := range free {
 		t[a] = (s.z[i] - p.x[i]) / p.unit[i]
 	}
+}
+
+// open says that the set lets x go both ways along which B is least.
+func (s *step) open(c *curvature, p *point) bool {
+	v, t := c.eig.VectorsT().Row(0), s.t[:len(c.free)]
+	for _, eps := range []float64{0x1p-20, -0x1p-20} {
+		clear(t)
+		mat.Axpy(t, eps, v)
+		s.onto(t, c.free, p)
+		if mat.Axpy(t, -eps, v); mat.Norm(t) > 0x1p-23 {
+			return false
+		}
+	}
+	return true
 }

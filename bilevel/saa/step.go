@@ -59,7 +59,6 @@ func (s *step) follow(y []float64, p *point) {
 	}
 }
 
-// find writes s.
 func (s *step) find(c *curvature, p *point, radius float64) {
 	clear(s.s)
 	s.pred, s.model, s.length = 0, 0, 0
@@ -115,6 +114,14 @@ func (s *step) bounds(i int) (lo, hi float64) {
 		return math.Inf(-1), math.Inf(1)
 	}
 	return s.box.Bounds(i)
+}
+
+// to writes x + s, in the bounds to the last bit.
+func (s *step) to(dst, x []float64) {
+	for i, v := range x {
+		lo, hi := s.bounds(i)
+		dst[i] = min(max(v+s.s[i], lo), hi)
+	}
 }
 
 // cut shortens s to a share of itself.

@@ -125,7 +125,6 @@ func (s *side) whole() bool { return s.exact || s.terms > 0 && uint64(s.n) == s.
 // groupOf is the number of samples that are asked at once where n are.
 func groupOf(n int) int { return min(max(n/64, 1), largest) }
 
-// State visits where the side stands.
 func (s *side) State(t *bilevel.State) {
 	s.order.State(t)
 	t.Count(&s.n)

@@ -63,30 +63,12 @@ func newTotals(dx, dy int) totals {
 // begin empties the sums for a reading at (x, y).
 func (s *sums) begin(x, y []float64) {
 	copy(s.xa, x)
-	copy(s.xr, x)
-	copy(s.yr, y)
+	s.clearLower(x, y)
 	s.long, s.second, s.before = [2][3]float64{}, [2][3]float64{}, s.second
-	s.clearF()
-	s.clearG()
-}
-
-func (s *sums) clearF() {
-	s.n[0], s.groups[0] = 0, 0
-	clear(s.fx)
-	clear(s.fy)
-	clear(s.f2)
-	clear(s.q[0])
-	s.qq[0].Zero()
-}
-
-func (s *sums) clearG() {
-	s.n[1], s.groups[1], s.tt, s.bow = 0, 0, 0, [2]float64{}
-	for _, v := range [][]float64{s.gy, s.w, s.zx, s.zy, s.t, s.q[1], s.c2} {
+	s.n, s.groups, s.tt, s.bow = [2]float64{}, [2]float64{}, 0, [2]float64{}
+	for _, v := range [][]float64{s.fx, s.fy, s.f2, s.q[0], s.qq[0].Data, s.t, s.q[1], s.qq[1].Data, s.c2, s.xy.Data} {
 		clear(v)
 	}
-	s.xy.Zero()
-	s.yy.Zero()
-	s.qq[1].Zero()
 }
 
 // carried says that (x, y) is not where the samples were asked last.
@@ -102,7 +84,6 @@ func (s *sums) clearLower(x, y []float64) {
 	s.yy.Zero()
 }
 
-// State visits the sums.
 func (s *sums) State(t *bilevel.State) {
 	t.Floats(s.numbers()...)
 	t.Float(&s.tt)

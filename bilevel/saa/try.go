@@ -13,9 +13,7 @@ import (
 // foreseen. A part that is not enough may take it back alone.
 func (m *newton) try(it *bilevel.Iteration, stat float64, enough bool) (good bool, err error) {
 	p, t, c, s := m.now, m.to, m.curve, m.step.s
-	for i, x := range p.x {
-		t.x[i] = x + s[i]
-	}
+	m.step.to(t.x, p.x)
 	copy(t.y, p.y)
 	t.norm = p.norm
 	copy(t.unit, p.unit)
