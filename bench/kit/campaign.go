@@ -121,7 +121,6 @@ func (c *Campaign[R]) results() (map[string]R, error) {
 	return all, nil
 }
 
-// pool does tasks and counts those with a result; the first error stops the rest.
 func (c *Campaign[R]) pool(ctx context.Context, todo []Task[R], what string, out Terminal) (finished int, err error) {
 	var total, spent float64
 	for _, t := range todo {
@@ -188,7 +187,7 @@ func (p *Progress) Update(done float64, format string, args ...any) {
 	p.done, p.format, p.args = done, format, args
 	if p.timer == nil && p.out.Every > 0 {
 		wait := p.out.Every
-		if p.out.said != nil { // by the work before
+		if p.out.said != nil {
 			wait -= time.Since(*p.out.said)
 		}
 		p.timer = time.AfterFunc(wait, p.beat)
@@ -221,7 +220,6 @@ func (p *Progress) beat() {
 	p.shown = len(line)
 }
 
-// Clear removes the line.
 func (p *Progress) Clear() {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -102,7 +102,6 @@ func summary(list []Command) string {
 	return b.String()
 }
 
-// FirstOf returns the first error that is not nil.
 func FirstOf(errs ...error) error { return cmp.Or(errs...) }
 
 // Must panics with an error. It is for what constants alone decide.
@@ -113,7 +112,6 @@ func Must[T any](v T, err error) T {
 	return v
 }
 
-// Machine names the tier of the kernels, Go, the system, and on Linux the processor.
 func Machine() string {
 	return fmt.Sprintf("%s; %s %s/%s; %s", kernel.Tier(), runtime.Version(), runtime.GOOS, runtime.GOARCH, processor())
 }
@@ -176,7 +174,6 @@ func ParseFiles(fs *flag.FlagSet, args []string, out Terminal) (files []string, 
 	}
 }
 
-// IsSet says whether the arguments named a flag.
 func IsSet(fs *flag.FlagSet, name string) (set bool) {
 	fs.Visit(func(f *flag.Flag) { set = set || f.Name == name })
 	return set

@@ -75,7 +75,6 @@ func find(file string) (string, error) {
 		"take a file of yours, too)", file)
 }
 
-// DataName is without the endings of the encoding.
 func DataName(file string) string {
 	name := strings.TrimSuffix(filepath.Base(file), ".gz")
 	for _, ending := range []string{".csv", ".svm", ".libsvm", ".svmlight"} {
@@ -84,7 +83,6 @@ func DataName(file string) string {
 	return name
 }
 
-// PlainOrGzip returns path.gz or path, whichever exists.
 func PlainOrGzip(path string) (string, error) {
 	for _, p := range []string{path + ".gz", path} {
 		if _, err := os.Stat(p); err == nil {
@@ -106,7 +104,6 @@ func Scale(parts []*data.Data) (*data.Scaler, error) {
 	return scaler, nil
 }
 
-// Features says how many features there are, after a word for them, and what Scale did.
 func Features(s *data.Scaler, rows string) string {
 	why := "as measured on"
 	if s.IsIdentity() {

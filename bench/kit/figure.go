@@ -35,10 +35,8 @@ func WriteFigure(w io.Writer, folder, name string, fig *plot.Figure) error {
 	return nil
 }
 
-// Plain takes the marks of superscripts and subscripts out.
 func Plain(s string) string { return strings.NewReplacer("^{", "^", "_{", "_", "}", "").Replace(s) }
 
-// Last is the last value of v, or 0 if there is none.
 func Last[T any](v []T) (x T) {
 	if len(v) > 0 {
 		x = v[len(v)-1]
@@ -54,7 +52,6 @@ func Style(name string) int {
 	return 1 + slices.Index(list, name)
 }
 
-// Table writes cells in columns, and an empty line.
 func Table(w io.Writer, lines [][]string) {
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	for _, cells := range lines {

@@ -21,8 +21,7 @@ import (
 
 // Abramowitz and Stegun, table 26.10, 97.5 % on one side.
 func TestStudent(t *testing.T) {
-	for n, want := range map[int]float64{1: 12.706, 2: 4.303, 3: 3.182, 4: 2.776, 7: 2.365, 10: 2.228, 30: 2.042,
-		120: 1.980} {
+	for n, want := range map[int]float64{1: 12.706, 2: 4.303, 3: 3.182, 4: 2.776, 7: 2.365, 10: 2.228, 30: 2.042, 120: 1.980} {
 		assert.InDelta(t, want, student(n), 6e-4, n)
 	}
 }

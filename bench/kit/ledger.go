@@ -135,9 +135,9 @@ func (l *ledger[R]) close() error { return errors.Join(l.file.Sync(), l.file.Clo
 
 // Identity says what results on disk were made from; only equal ones are reused.
 type Identity struct {
-	Options string   // the command and each of its options that a result depends on
-	Data    []Source // the data files
-	Build   string   // the program: see [Build]
+	Options string // the command and each of its options that a result depends on
+	Data    []Source
+	Build   string // the program: see [Build]
 }
 
 // Source is a data file, of which the content alone counts.

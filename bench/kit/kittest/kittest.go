@@ -13,7 +13,6 @@ import (
 	"stable/bench/kit"
 )
 
-// Bench runs a command line on a list of commands, and returns the exit status and what it wrote.
 func Bench(ctx context.Context, list []kit.Command, args ...string) (status int, stdout, stderr string) {
 	var o, e bytes.Buffer
 	status = kit.Run(ctx, list, args, kit.Terminal{Stdout: &o, Stderr: &e})
@@ -32,7 +31,6 @@ func SystemErrors(t testing.TB, missing, file string) (noFile, notFolder string)
 	return err.Error(), folderErr.Error()
 }
 
-// SmallData writes a data set that takes no time, and returns its path.
 func SmallData(t testing.TB) string {
 	rng := rand.New(rand.NewPCG(4, 4))
 	b := bytes.NewBufferString("a,b,c,label\n")
