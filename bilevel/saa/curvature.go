@@ -102,14 +102,13 @@ func (m *newton) sharpen() {
 // most samples.
 func (m *newton) learn(it *bilevel.Iteration, most int) (asked bool, err error) {
 	c, p := m.curve, m.now
-	missing, cost := false, 0
+	cost := 0
 	for _, i := range c.free {
 		if !c.have[i] || c.old[i] {
-			missing = true
 			cost++
 		}
 	}
-	if !missing {
+	if cost == 0 {
 		return false, nil
 	}
 	c.fresh = true

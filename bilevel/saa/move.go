@@ -15,7 +15,11 @@ func (m *newton) block(it *bilevel.Iteration) error {
 			return err
 		}
 	}
-	for more := true; more && m.tried < tries; {
+	most := tries // passes over a sum follow
+	if m.sides[0].terms == 0 && m.sides[1].terms == 0 {
+		most *= 5
+	}
+	for more := true; more && m.tried < most && m.failed < tries; {
 		var err error
 		if more, err = m.move(it); err != nil {
 			if err = m.retreat(it, err); err != nil {
@@ -109,7 +113,8 @@ func (m *newton) move(it *bilevel.Iteration) (more bool, err error) {
 		m.credit, m.rough = credit, rough
 		return false, err
 	}
-	if good {
+	if m.failed++; good {
+		m.failed = 0
 		m.moved(p)
 	}
 	return !good || -m.step.pred > solved*stat || m.step.pressed && m.radius > 2*before, nil

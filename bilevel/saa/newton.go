@@ -13,7 +13,7 @@ const (
 	growth  = 1.0 / 16 // ρ: of a block over what was seen. The answer lags behind by half of it
 	slower  = 1.0 / 4  // the same after a block that read all samples, which costs 4N evaluations
 	reread  = 4        // times the samples of the last reading, when all are read again in any case
-	tries   = 6        // steps read in a block, at most
+	tries   = 6        // steps of a block that fail in a row, and all of a sum's, a fifth of a stream's, at most
 	settled = 0.1      // of the way that y went, its last step: what is left is of second order
 	solved  = 1. / 64  // of twice the statistical error of F, what a step must promise to be read in the same block
 	audit   = 0.1      // of the standard error of h, the error that a step may leave unread
@@ -41,7 +41,7 @@ const (
 )
 
 // Newton is Newton's method on growing samples, see the package comment. Its zero value is ready:
-// there is nothing to choose. x and y leave the start after 2(dx + dy) samples of each kind.
+// there is nothing to choose. x and y leave the start after 2(dx + dy) samples of each kind, 2(200 + dy) at most.
 type Newton struct {
 	// Calls bounds the evaluations that the method makes in the long run, over all oracles, for a
 	// pair of samples ξ and φ: 4 ask each sample once, the others ask all samples again where the
@@ -67,6 +67,7 @@ type newton struct {
 	pending  bool    // a block is complete, and its steps are being done
 	pass     bool    // it was a pass over a sum that is known
 	tried    int     // steps of the block
+	failed   int     // in a row
 	of       int     // samples that a step is read on; 0: all
 	onPart   float64 // ϱ of the part, of the step that is read on all next; 0: none
 	rough    float64 // the variance of a sample's share of h⁺ − h, over ‖s‖²
@@ -106,7 +107,7 @@ func (m Newton) start(it *bilevel.Iteration, wide bool) (bilevel.Stepper, error)
 		s.exact, s.all = s.batch == bilevel.Full, true
 		s.order = bilevel.NewPasses(s.terms)
 		s.wait = make([]bilevel.Sample, 0, largest+max(s.batch, 0))
-		s.aim(2 * (dx + dy))
+		s.aim(2 * (min(dx, mostX) + dy))
 	}
 	if terms == 0 {
 		r.sides[0].past = it.PastXi()
@@ -143,7 +144,7 @@ func (m *newton) Step(it *bilevel.Iteration) error {
 			copy(it.NextY(), m.now.y)
 			return errors.Join(err, it.UseSteps(m.sizes[0], m.sizes[1], 0))
 		}
-		m.pending, m.pass, m.tried, m.asked = true, again, 0, false
+		m.pending, m.pass, m.tried, m.failed, m.asked = true, again, 0, 0, false
 	}
 	if !m.done {
 		if err := m.block(it); err != nil {
@@ -192,32 +193,22 @@ func (m *newton) take(it *bilevel.Iteration, again bool) (ready bool, err error)
 }
 
 func (m *newton) Vectors(visit func(name string, v []float64)) {
-	p, a, c := m.now, &m.asker, m.curve
-	visit("f_x", a.fx)
-	visit("f_y", a.fy)
-	visit("g_y", a.gy)
-	visit("H_yy", a.yy.Data)
-	visit("H_xy", a.xy.Data)
-	for _, q := range []*point{p, m.to} {
-		visit("f_x, summed", q.fx)
-		visit("f_y, summed", q.fy)
-		visit("g_y, summed", q.gy)
-		visit("H_yy, summed", q.yy.Data)
-		visit("H_xy, summed", q.xy.Data)
-		visit("H_yy⁻¹g_y", q.u)
-		visit("H_yy⁻¹f_y", q.v)
-		visit("the hypergradient", q.h)
+	a, c := &m.asker, m.curve
+	names := [...]string{"f_x", "f_y", "g_y", "H_yy", "H_xy", "f_x", "f_y", "g_yy v (H_yy)", "g_xy v (H_xy)",
+		"f_x nearby", "f_y nearby", "g_yy v (H_yy) nearby", "g_xy v (H_xy) nearby", "the reduced Hessian", "its slope in y"}
+	for i, v := range [...][]float64{a.fx, a.fy, a.gy, a.yy.Data, a.xy.Data, c.fx0, c.fy0, c.hv0, c.xv0,
+		c.fx, c.fy, c.hv, c.xv, c.b.Data, c.e.Data} {
+		visit(names[i], v)
 	}
-	visit("f_x", c.fx0)
-	visit("f_y", c.fy0)
-	visit("g_yy v (H_yy)", c.hv0)
-	visit("g_xy v (H_xy)", c.xv0)
-	visit("f_x nearby", c.fx)
-	visit("f_y nearby", c.fy)
-	visit("g_yy v (H_yy) nearby", c.hv)
-	visit("g_xy v (H_xy) nearby", c.xv)
-	visit("the reduced Hessian", c.b.Data)
-	visit("its slope in y", c.e.Data)
+	summed := [...]string{"f_x, summed", "f_y, summed", "g_y, summed", "H_yy, summed", "H_xy, summed"}
+	for _, p := range []*point{m.now, m.to} {
+		for i, v := range p.vectors() {
+			visit(summed[i], v)
+		}
+		visit("H_yy⁻¹g_y", p.u)
+		visit("H_yy⁻¹f_y", p.v)
+		visit("the hypergradient", p.h)
+	}
 }
 
 func (m *newton) State(t *bilevel.State) {
@@ -233,6 +224,7 @@ func (m *newton) State(t *bilevel.State) {
 	t.Flag(&m.asked)
 	t.Floats(m.sizes[:])
 	t.Count(&m.tried)
+	t.Count(&m.failed)
 	t.Count(&m.lastRead)
 	t.Count(&m.stalls)
 	for _, v := range []*float64{&m.radius, &m.least, &m.far, &m.slope, &m.bow, &m.credit, &m.rough,

@@ -99,23 +99,19 @@ func (m *newton) read(it *bilevel.Iteration, p, by *point) error {
 		p.before = by.second
 	}
 	ctx := it.Context() // what is in force is read whole
-	err := m.sides[0].each(math.MaxInt, func(g []bilevel.Sample, n float64) error {
-		if err := ctx.Err(); err != nil && p != m.now {
+	for k := range m.sides {
+		err := m.sides[k].each(math.MaxInt, func(g []bilevel.Sample, n float64) error {
+			if err := ctx.Err(); err != nil && p != m.now {
+				return err
+			}
+			if k == 0 {
+				return m.asker.askF(it, p.sums, by, p.x, p.y, g, n)
+			}
+			return m.asker.askG(it, p.sums, by, m.curve.e, p.x, p.y, g, n)
+		})
+		if err != nil {
 			return err
 		}
-		return m.asker.askF(it, p.sums, by, p.x, p.y, g, n)
-	})
-	if err != nil {
-		return err
-	}
-	err = m.sides[1].each(math.MaxInt, func(g []bilevel.Sample, n float64) error {
-		if err := ctx.Err(); err != nil && p != m.now {
-			return err
-		}
-		return m.asker.askG(it, p.sums, by, m.curve.e, p.x, p.y, g, n)
-	})
-	if err != nil {
-		return err
 	}
 	for i := range p.apart {
 		p.apart[i] = 0
@@ -128,7 +124,7 @@ func (m *newton) read(it *bilevel.Iteration, p, by *point) error {
 	return m.lower(it, p)
 }
 
-// readLower asks all samples φ for g_y and g_yy at p, or those of the part, and solves the lower level there.
+// readLower is read for g_y and g_yy alone.
 func (m *newton) readLower(it *bilevel.Iteration, p *point) error {
 	if m.of > 0 && p != m.now {
 		return m.readPart(it, p, true)
@@ -161,7 +157,7 @@ func (m *newton) readLower(it *bilevel.Iteration, p *point) error {
 	return m.lower(it, p)
 }
 
-// readPart asks the part at p, for g_y and g_yy alone or all, and solves the lower level there.
+// readPart is read of the part, or readLower.
 func (m *newton) readPart(it *bilevel.Iteration, p *point, lower bool) error {
 	if err := m.askPart(it, p, lower); err != nil {
 		return err

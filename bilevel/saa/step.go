@@ -85,13 +85,11 @@ func (s *step) find(c *curvature, p *point, radius float64) {
 		}
 	} else {
 		s.pred = s.within(c.free, p, radius)
+		copy(s.z, p.x)
 		for a, i := range c.free {
-			s.s[i] = q.S[a] * p.unit[i]
+			s.z[i] += q.S[a] * p.unit[i]
 		}
-		for i, v := range s.s { // feasible to the last bit
-			s.z[i] = p.x[i] + v
-		}
-		s.set.Project(s.z, s.z)
+		s.set.Project(s.z, s.z) // feasible to the last bit
 		for i := range s.s {
 			s.s[i] = s.z[i] - p.x[i]
 		}

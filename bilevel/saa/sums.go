@@ -60,7 +60,7 @@ func newTotals(dx, dy int) totals {
 	return totals{fx: make([]float64, dx), fy: y(), gy: y(), xy: mat.NewDense(dx, dy), yy: mat.NewSym(dy)}
 }
 
-// begin empties the sums for a reading at (x, y).
+// begin empties the sums, to read at (x, y).
 func (s *sums) begin(x, y []float64) {
 	copy(s.xa, x)
 	s.clearLower(x, y)
@@ -74,7 +74,7 @@ func (s *sums) begin(x, y []float64) {
 // carried says that (x, y) is not where the samples were asked last.
 func (p *point) carried() bool { return !slices.Equal(p.x, p.xr) || !slices.Equal(p.y, p.yr) }
 
-// clearLower empties what readLower asks, for a reading at (x, y).
+// clearLower empties what readLower asks.
 func (s *sums) clearLower(x, y []float64) {
 	copy(s.xr, x)
 	copy(s.yr, y)

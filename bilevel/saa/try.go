@@ -179,6 +179,7 @@ func (m *newton) back(it *bilevel.Iteration) error {
 		m.sides[k].wait = m.sides[k].wait[:0]
 	}
 	m.far, m.radius = 0, m.radius/4 // the next step is read
+	m.failed++
 	return m.read(it, p, p)
 }
 
