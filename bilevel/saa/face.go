@@ -36,6 +36,7 @@ func (m *wide) find() (value float64, err error) {
 	clear(m.bs)
 	m.left, m.gain = products, 0
 	m.told.below = 1
+	used, before := 0, 0.0
 	for most, more := -1.0, true; more; {
 		rr := 0.0
 		for i, h := range m.h {
@@ -67,6 +68,11 @@ func (m *wide) find() (value float64, err error) {
 			return 0, err
 		}
 		more = more && m.left > 0
+		if asked := products - m.left; !m.whole() {
+			value = m.model()
+			more = more && (before-value)*float64(asked) > round*-value*float64(asked-used)
+			used, before = asked, value
+		}
 	}
 	m.size = 0
 	for i, s := range m.s {

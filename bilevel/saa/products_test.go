@@ -18,6 +18,7 @@ import (
 	"stable/bilevel/observe"
 	"stable/bilevel/quadratic"
 	"stable/bilevel/saa"
+	"stable/bilevel/stream"
 	"stable/mat/mattest"
 )
 
@@ -40,42 +41,43 @@ func flipped(n, dim int, seed uint64, share float64) *data.Data {
 	return d
 }
 
+// perRow is hyper-cleaning of n rows by others that are clean.
+func perRow(t *testing.T, n, dim, of int, seed uint64, share float64) (*hyperopt.Problem, bilevel.Options) {
+	p, err := hyperopt.New(flipped(n, dim, seed, share), flipped(of, dim, seed+1, 0), hyperopt.Options{Penalty: hyperopt.PerRow, Hi: 1})
+	require.NoError(t, err)
+	lo, hi := p.Box()
+	o := bilevel.Options{Set: bilevel.Box{Lo: lo, Hi: hi}, Seed: seed, X0: make([]float64, n), Y0: make([]float64, dim)}
+	p.Start(o.X0, o.Y0)
+	return p, o
+}
+
 // A weight for each of 5,000 rows arrives in three passes, in less memory than a matrix of them would take.
 func TestAWeightForEachRow(t *testing.T) {
 	n, dim := 5000, 50
 	if testing.Short() {
 		n, dim = 1000, 20
 	}
-	p, err := hyperopt.New(flipped(n, dim, 1, 0.3), flipped(n/2, dim, 2, 0), hyperopt.Options{Penalty: hyperopt.PerRow, Hi: 1})
-	require.NoError(t, err)
-	lo, hi := p.Box()
-	x, y := make([]float64, n), make([]float64, dim)
-	p.Start(x, y)
+	p, o := perRow(t, n, dim, n/2, 1, 0.3)
+	o.UpperBatch, o.LowerBatch = 50, 100
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	set := bilevel.Box{Lo: lo, Hi: hi}
-	_, r := solved(t, p, saa.Newton{}, bilevel.Options{Set: set, X0: x, Y0: y, UpperBatch: 50, LowerBatch: 100},
-		bilevel.Run{Phi: uint64(3 * n)})
+	_, r := solved(t, p, saa.Newton{}, o, bilevel.Run{Phi: uint64(3 * n)})
 	runtime.ReadMemStats(&after)
 	assert.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(8*n*n))
 	assert.Equal(t, bilevel.Arrived, r.Reason)
 	assert.Less(t, r.Counts.Evaluations(), uint64(1000*n))
-	stationary(t, p, set, r.X, 1e-12)
-	inside := func(x float64) bool { return x > lo[0] && x < hi[0] }
+	stationary(t, p, o.Set, r.X, 1e-12)
+	inside := func(x float64) bool { return x > 0 && x < 1 }
 	assert.True(t, slices.ContainsFunc(r.X, inside))
 }
 
 // Where F curves down along most rows, a run does not arrive before it is at a stationary point.
 func TestFewRowsArrive(t *testing.T) {
 	for seed := range uint64(12) {
-		p, err := hyperopt.New(flipped(250, 30, 10+seed, 0.35), flipped(100, 30, 30+seed, 0), hyperopt.Options{Penalty: hyperopt.PerRow, Hi: 1})
-		require.NoError(t, err)
-		lo, hi := p.Box()
-		x, set := make([]float64, 250), bilevel.Box{Lo: lo, Hi: hi}
-		p.Start(x, make([]float64, 30))
-		_, r := solved(t, p, saa.Newton{}, bilevel.Options{Set: set, X0: x, Seed: seed}, bilevel.Run{Phi: 5000})
+		p, o := perRow(t, 250, 30, 100, 10+seed, 0.35)
+		_, r := solved(t, p, saa.Newton{}, o, bilevel.Run{Phi: 5000})
 		assert.Equal(t, bilevel.Arrived, r.Reason, "seed %d", seed)
-		stationary(t, p, set, r.X, 1e-12)
+		stationary(t, p, o.Set, r.X, 1e-12)
 	}
 }
 
@@ -143,6 +145,17 @@ func TestStreamByProducts(t *testing.T) {
 	}
 	assert.InDelta(t, 1, ratio, 0.3)
 	assert.InDelta(t, 1, gap, 0.3)
+}
+
+// A long x starts early, has no gap while none of it moves, and takes few products.
+func TestALongXOnAStream(t *testing.T) {
+	p, o := perRow(t, 2000, 5, 500, 3, 0.3)
+	s, r := solved(t, stream.Of(p), saa.Newton{}, o, bilevel.Run{Xi: 500, Phi: 500})
+	assert.Greater(t, r.Counts.Evaluations(), uint64(5000))
+	h, _ := s.Health()
+	assert.True(t, math.IsInf(h.Gap, 1), "%v", h)
+	_, r = solved(t, stream.Of(p), saa.Newton{}, o, bilevel.Run{Xi: 16000, Phi: 16000})
+	assert.Less(t, r.Counts.Evaluations(), uint64(200*16000))
 }
 
 // On a stream memory does not grow with the samples: from 2,000 to 20,000 next to nothing is allocated, and a
