@@ -116,7 +116,6 @@ func Machine() string {
 	return fmt.Sprintf("%s; %s %s/%s; %s", kernel.Tier(), runtime.Version(), runtime.GOOS, runtime.GOARCH, processor())
 }
 
-// Warning returns a line if the build asks for vector kernels in vain, else nothing.
 func Warning() string {
 	if !kernel.Dropped {
 		return ""
