@@ -15,11 +15,8 @@ func (m *newton) block(it *bilevel.Iteration) error {
 			return err
 		}
 	}
-	most := tries // passes over a sum follow
-	if m.sides[0].terms == 0 && m.sides[1].terms == 0 {
-		most *= 5
-	}
-	for more := true; more && m.tried < most && m.failed < tries; {
+	stream := m.sides[0].terms+m.sides[1].terms == 0 && !m.whole() // passes over a sum follow
+	for more := true; more && m.failed < tries && (m.tried < tries || stream && m.tried < 5*tries); {
 		var err error
 		if more, err = m.move(it); err != nil {
 			if err = m.retreat(it, err); err != nil {

@@ -272,6 +272,8 @@ func TestTheorem(t *testing.T) {
 		assert.Less(t, v.bound, 0.02, c.name)
 		assert.Zero(t, v.poor, c.name)
 	}
+	m, _ := after(t, 1, 4, 16)
+	assert.Greater(t, m.tried, tries, "a block goes on while steps promise")
 }
 
 // after returns a method within a run on the stream of a problem of theorems, after xi samples.
