@@ -112,6 +112,7 @@ func Must[T any](v T, err error) T {
 	return v
 }
 
+// Machine names the tier of the kernels, Go, the system, and on Linux the processor.
 func Machine() string {
 	return fmt.Sprintf("%s; %s %s/%s; %s", kernel.Tier(), runtime.Version(), runtime.GOOS, runtime.GOARCH, processor())
 }

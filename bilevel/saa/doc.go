@@ -52,8 +52,8 @@
 //	         read again while they promise more than 1/64 of it
 //
 // dq along (s, Js) is ∇²F s, since q does not change with v to first order: so B is the reduced
-// Hessian of F, from first and second derivatives alone, and E its slope in y. Blocks that all
-// samples were read in are followed by one of N/4, others by one of N/16.
+// Hessian of F, from first and second derivatives alone, and E its slope in y. Blocks in
+// which old samples were asked are followed by one of N/4, others by one of N/16.
 //
 // # A theorem
 //

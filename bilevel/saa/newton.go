@@ -11,7 +11,7 @@ import (
 // The constants of the method; the package comment has the equations that they stand in.
 const (
 	growth  = 1.0 / 16 // ρ: of a block over what was seen. The answer lags behind by half of it
-	slower  = 1.0 / 4  // the same after a block that read all samples, which costs 4N evaluations
+	slower  = 1.0 / 4  // the same after a block that asked old samples: all of them cost 4N evaluations
 	reread  = 4        // times the samples of the last reading, when all are read again in any case
 	tries   = 6        // steps of a block that fail in a row, and all of a sum's, a fifth of a stream's, at most
 	settled = 0.1      // of the way that y went, its last step: what is left is of second order
@@ -73,7 +73,7 @@ type newton struct {
 	rough    float64 // the variance of a sample's share of h⁺ − h, over ‖s‖²
 	told     told
 	radius   float64    // Δ
-	asked    bool       // all samples, in this block
+	asked    bool       // old samples, in this block
 	far      float64    // length of the last step read, in M
 	slope    float64    // the remainder of steps read, in M⁻¹, over their lengths
 	bow      float64    // and over the squares of these
