@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"stable/bilevel"
-	"stable/chol"
 	"stable/eig"
 	"stable/mat"
 )
@@ -36,10 +35,10 @@ type curvature struct {
 	partial bool    // entries that may move are left out of free
 	sub     mat.Sym // |B| of the free entries, in units ℓ
 	scale   float64 // of sub, a power of two
+	floor   float64 // of the eigenvalues of sub
 	eig     eig.Symmetric
 	work    mat.Dense
 	below   float64 // the least eigenvalue of B there, over the largest
-	chol    chol.Cholesky
 	col     []float64
 	rem     []float64
 }
@@ -266,9 +265,9 @@ func (c *curvature) metric(unit, h []float64) error {
 	}
 	values, vt := c.eig.Values(), c.eig.VectorsT()
 	top := max(math.Abs(values[0]), math.Abs(values[n-1]))
-	if !(top > 0) {
-		c.below = 0
-		mat.AddIdentity(&sub, 0x1p-40)
+	if c.floor = 0x1p-40 * top; !(top > 0) {
+		c.below, c.floor = 0, 0x1p-40
+		mat.AddIdentity(&sub, c.floor)
 		return nil
 	}
 	if c.below = values[0] / top; c.below > 0x1p-40 {
@@ -279,7 +278,7 @@ func (c *curvature) metric(unit, h []float64) error {
 	for e, l := range values {
 		row, v := work.Row(e), vt.Row(e)
 		for j := range row {
-			row[j] = max(math.Abs(l), 0x1p-40*top) * v[j]
+			row[j] = max(math.Abs(l), c.floor) * v[j]
 		}
 	}
 	mat.AddMulTransASym(&sub, 1, &work, vt)
@@ -288,20 +287,18 @@ func (c *curvature) metric(unit, h []float64) error {
 
 // normInv is the norm of v in M⁻¹ over the free entries.
 func (c *curvature) normInv(v, unit []float64) float64 {
-	n := len(c.free)
-	sub, col := c.sub.View(0, n), c.col[:n]
-	if n == 0 || c.chol.Factor(&sub) != nil {
+	col, sum := c.col[:len(c.free)], 0.0
+	if len(col) == 0 {
 		return 0
 	}
 	for a, i := range c.free {
 		col[a] = v[i] * unit[i]
 	}
-	c.chol.SolveVec(col, col)
-	sum := 0.0
-	for a, i := range c.free {
-		sum += v[i] * unit[i] * col[a]
+	for e, l := range c.eig.Values() {
+		d := mat.Dot(c.eig.VectorsT().Row(e), col)
+		sum += d * d / max(math.Abs(l), c.floor)
 	}
-	return math.Sqrt(max(0, sum) / c.scale)
+	return math.Sqrt(sum / c.scale)
 }
 
 func (c *curvature) State(t *bilevel.State) {

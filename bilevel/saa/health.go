@@ -81,7 +81,7 @@ func (m *newton) flat() (list []int) {
 		for j, v := range p.xy.Row(i) {
 			acts += math.Abs(v * p.v[j] / p.n[1])
 		}
-		off := math.IsInf(lo, -1) && math.IsInf(hi, 1) && (d == 0 || d < 0x1p-10*c.most[i]) || m.lost(i)
+		off := math.IsInf(lo, -1) && math.IsInf(hi, 1) && (d == 0 || d < 0x1p-10*c.most[i]) || m.step.lost(i, c.span[i], p.unit[i])
 		off = off || (p.c2[i] == 0 || acts == 0 && p.unit[i] > 0) && !m.whole() && x > lo && x < hi
 		curved := !c.old[i] && c.b.At(i, i)*p.unit[i] > 0x1p10*acts
 		if p.n[0]*p.n[1] > 0 && p.f2[i] == 0 && off && !curved {

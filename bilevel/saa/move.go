@@ -66,8 +66,8 @@ func (m *newton) move(it *bilevel.Iteration) (more bool, err error) {
 			p.sure[i] = min(1, math.Abs(p.h[i])/(sure*sigma))
 		}
 	}
-	m.step.find(c, p, m.radius)
 	stat := m.stat()
+	m.step.find(c, p, m.radius, stat)
 	if m.whole() && m.arrived() {
 		m.done = true
 		return false, nil
@@ -125,7 +125,8 @@ func (m *newton) mayMove() {
 		lo, hi := m.step.bounds(i)
 		c.span[i] = max(c.span[i], math.Abs(x))
 		c.known[i] = c.known[i] || m.sides[1].whole() || p.known(i)
-		lost := m.lost(i) || p.f2[i] == 0 && math.Abs(x)+0x1p-20*p.unit[i] == math.Abs(x) // differences would be rounding
+		lost := m.step.lost(i, c.span[i], p.unit[i])
+		lost = lost || p.f2[i] == 0 && math.Abs(x)+0x1p-20*p.unit[i] == math.Abs(x) // differences would be rounding
 		held := x <= lo && p.h[i] >= 0 || x >= hi && p.h[i] <= 0
 		off := p.effect(i)*float64(m.sides[1].n) < c.most[i] && (x-c.best[i])*p.h[i] < 0 // farther down a flat
 		held = held || off && math.IsInf(m.step.width(i), 1) && !m.whole()
@@ -135,11 +136,10 @@ func (m *newton) mayMove() {
 	}
 }
 
-// lost says that x_i has no bounds, and that its effect on y so far, rounding, tells nothing.
-func (m *newton) lost(i int) bool {
-	lo, _ := m.step.bounds(i)
-	span := m.curve.span[i]
-	return math.IsInf(m.step.width(i), 1) && math.IsInf(lo, -1) && span > 0 && span < tiny*m.now.unit[i]
+// lost says that x_i has no bounds, and that its effect on y as far as span, rounding, tells nothing.
+func (s *step) lost(i int, span, unit float64) bool {
+	lo, _ := s.bounds(i)
+	return math.IsInf(s.width(i), 1) && math.IsInf(lo, -1) && span > 0 && span < tiny*unit
 }
 
 // unread is how far x may go from the last reading of all samples until the remainder of the model

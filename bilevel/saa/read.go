@@ -55,7 +55,7 @@ func (m *newton) settle(it *bilevel.Iteration, p, by *point, way float64) error 
 		if !p.convex {
 			return nil
 		}
-		if step := p.normH(p.u); step <= settled*min(way, 16*p.norm) || step <= tiny*p.normH(p.y) || round == 29 {
+		if step := p.normH(p.u); step <= partly*min(way, 16*p.norm) || step <= tiny*p.normH(p.y) || round == 29 {
 			if round > 0 {
 				return m.read(it, p, by)
 			}

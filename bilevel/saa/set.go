@@ -8,21 +8,21 @@ import (
 )
 
 // within solves the step's problem in a set that is given by its projection alone, and keeps its
-// length within the radius by a multiple of the identity on M. It returns the value of the model.
-func (s *step) within(free []int, p *point, radius float64) float64 {
+// length within the radius by a multiple of the identity on M.
+func (s *step) within(free []int, p *point, radius float64) {
 	q := &s.quad
 	top := 0.0
 	for i := range q.G {
 		top = max(top, q.A.At(i, i))
 	}
 	for ridge := 0.0; ; {
-		value := s.project(free, p)
+		s.project(free, p)
 		longest := 0.0
 		for _, t := range q.S {
 			longest = max(longest, math.Abs(t))
 		}
 		if longest <= 2*radius || ridge > 1e18*top {
-			return value
+			return
 		}
 		more := max(ridge, top/64)
 		mat.AddIdentity(&q.A, more)
@@ -32,7 +32,7 @@ func (s *step) within(free []int, p *point, radius float64) float64 {
 
 // project minimises the model over the set: projected gradients, accelerated (Beck, Teboulle, SIAM J.
 // Imaging Sci. 2, 2009), find the face, and Newton steps along it go to its minimum.
-func (s *step) project(free []int, p *point) float64 {
+func (s *step) project(free []int, p *point) {
 	q := &s.quad
 	n := len(free)
 	lip := 0.0
@@ -54,7 +54,6 @@ func (s *step) project(free []int, p *point) float64 {
 			break
 		}
 	}
-	return value
 }
 
 // gradients does ten accelerated projected gradient steps.

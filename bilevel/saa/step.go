@@ -2,6 +2,7 @@ package saa
 
 import (
 	"math"
+	"slices"
 
 	"stable/bilevel"
 	"stable/bilevel/boxqp"
@@ -59,7 +60,7 @@ func (s *step) follow(y []float64, p *point) {
 	}
 }
 
-func (s *step) find(c *curvature, p *point, radius float64) {
+func (s *step) find(c *curvature, p *point, radius, stat float64) {
 	clear(s.s)
 	s.pred, s.model, s.length = 0, 0, 0
 	n := len(c.free)
@@ -73,18 +74,21 @@ func (s *step) find(c *curvature, p *point, radius float64) {
 	for a, i := range c.free {
 		lo, hi := s.bounds(i)
 		q.G[a] = p.h[i] * p.unit[i] / c.scale
+		q.Lo[a], q.Hi[a] = max(-radius, (lo-p.x[i])/p.unit[i]), min(radius, (hi-p.x[i])/p.unit[i])
+	}
+	falls := s.falls(c, p, radius, stat)
+	for a, i := range c.free {
 		most := radius * p.sure[i]
-		q.Lo[a] = max(-most, (lo-p.x[i])/p.unit[i])
-		q.Hi[a] = min(most, (hi-p.x[i])/p.unit[i])
+		q.Lo[a], q.Hi[a] = max(-most, q.Lo[a]), min(most, q.Hi[a])
 	}
 	if s.box != nil {
-		s.pred = q.Solve()
+		q.Solve()
 		for a, i := range c.free {
 			lo, hi := s.box.Bounds(i)
 			s.s[i] = min(max(p.x[i]+q.S[a]*p.unit[i], lo), hi) - p.x[i]
 		}
 	} else {
-		s.pred = s.within(c.free, p, radius)
+		s.within(c.free, p, radius)
 		copy(s.z, p.x)
 		for a, i := range c.free {
 			s.z[i] += q.S[a] * p.unit[i]
@@ -96,15 +100,52 @@ func (s *step) find(c *curvature, p *point, radius float64) {
 	}
 	s.pressed = false
 	for _, i := range c.free {
+		if c.span[i] == 0 && s.lost(i, math.Abs(s.s[i]), p.unit[i]) { // x_i would be, where it is 0
+			s.s[i] = 0
+		}
 		s.pressed = s.pressed || math.Abs(s.s[i]) >= 0.99*radius*p.sure[i]*p.unit[i]
 	}
-	s.pred *= c.scale
 	linear := mat.Dot(p.h, s.s)
-	s.length = math.Sqrt(max(0, 2*(s.pred-linear)))
-	s.model = linear
+	s.length = c.norm(s.s, nil, p.unit)
+	s.pred, s.model = linear+s.length*s.length/2, linear
 	for _, i := range c.free {
 		s.model += s.s[i] * mat.Dot(c.b.Row(i), s.s) / 2
 	}
+	if falls {
+		s.pred = min(s.pred, s.model)
+	}
+}
+
+// falls turns G where B is negative along an eigenvector, so that s goes on along it, to Δ or to a bound: h may be noise
+// there, and M has s as short as h. It does where ½|λ| times the square of that way is more than stat, and than what
+// the step promises without it; not without bounds, since F curves down along flats, too.
+func (s *step) falls(c *curvature, p *point, radius, stat float64) (any bool) {
+	open := func(i int) bool { return math.IsInf(s.width(i), 1) }
+	if s.box == nil || !(c.below < -0x1p-20) || slices.ContainsFunc(c.free, open) {
+		return false
+	}
+	q, values, slope := &s.quad, c.eig.Values(), c.normInv(p.h, p.unit)
+	for e, l := range values {
+		if l/values[0]*c.below > -0x1p-20 {
+			break
+		}
+		v := c.eig.VectorsT().Row(e)
+		g, far := mat.Dot(v, q.G), math.Inf(1)
+		sign := -math.Copysign(1, g)
+		for a := range v {
+			if d := sign * v[a]; d != 0 {
+				far = min(far, max(q.Lo[a]/d, q.Hi[a]/d))
+			}
+		}
+		if -l*far*far*c.scale > max(2*stat, slope*slope) {
+			any = true
+			mat.Axpy(q.G, sign*l*far-g, v)
+			for a, i := range c.free { // σ_i holds nothing here
+				p.sure[i] = max(p.sure[i], far*math.Abs(v[a])/radius)
+			}
+		}
+	}
+	return any
 }
 
 func (s *step) bounds(i int) (lo, hi float64) {

@@ -23,7 +23,7 @@ func (m *newton) try(it *bilevel.Iteration, stat float64, enough bool) (good boo
 	copy(p.w, t.y)
 	mat.Axpy(p.w, -1, p.y)
 	way := p.normH(p.w)
-	unsettled := p.normH(p.u) > max(settled*way, tiny*p.norm)
+	unsettled := p.normH(p.u) > max(partly*way, tiny*p.norm)
 	tau, fall, size, doubt := 0.0, 0.0, 0.0, 0.0
 	for i, si := range s {
 		if si != 0 {
@@ -74,7 +74,7 @@ func (m *newton) try(it *bilevel.Iteration, stat float64, enough bool) (good boo
 		p.w[j] -= y - p.y[j]
 		p.dy[j] = y - p.y[j]
 	}
-	if miss := p.normH(p.w); !t.convex || miss > way && miss > settled*p.norm || m.crossed() {
+	if miss := p.normH(p.w); !t.convex || miss > way && miss > partly*p.norm || m.crossed() {
 		// y* went elsewhere: h between is not known
 		rho = -1
 	}
@@ -87,7 +87,8 @@ func (m *newton) try(it *bilevel.Iteration, stat float64, enough bool) (good boo
 	if m.of > 0 && !enough && rho != -1 && !(fall-doubt*m.step.length > 0.05*m.step.model) {
 		return false, errPart
 	}
-	if carried := p.carried(); !(rho > 0.25 && rho < 4) && (carried || unsettled) { // the model at z may be wrong
+	// The model at z may be wrong. Where a part alone says so, the first failure makes Δ shorter only.
+	if carried := p.carried(); !(rho > 0.25 && rho < 4) && (carried || unsettled) && (m.of == 0 || m.failed > 0) {
 		if carried {
 			err = m.read(it, p, p)
 		}
@@ -116,7 +117,7 @@ func (m *newton) try(it *bilevel.Iteration, stat float64, enough bool) (good boo
 	switch off := math.Abs(rho-1) > 0.25; {
 	case off && m.of == 0 && math.Abs(m.onPart-1) < 0.25: // B is right of its own samples
 		m.sharpen()
-	case m.whole() || off && !c.fresh:
+	case m.whole() || off && !c.fresh && m.of == 0:
 		c.age()
 		c.n = 4 * max(m.sides[0].n, m.sides[1].n)
 	}
@@ -175,6 +176,7 @@ func (m *newton) back(it *bilevel.Iteration) error {
 	m.moved(p)
 	copy(p.x, p.xr)
 	copy(p.y, p.yr)
+	m.curve.free = m.curve.free[:0] // of another point
 	for k := range m.sides {
 		m.sides[k].wait = m.sides[k].wait[:0]
 	}
