@@ -257,6 +257,7 @@ func (f *Function) Vectors(visit func(name string, v []float64)) {
 	}
 	visit("f_x", f.fx)
 	visit("f_y", f.fy)
+	visit("H_yy⁻¹f_y", f.v)
 	visit("g_xy v", f.gxyv)
 }
 

@@ -164,23 +164,9 @@ func (m *wide) project() (more bool, err error) {
 			return true, nil
 		}
 	}
-	rr := 0.0 // along −∇ of the model alone
-	for i, h := range m.h {
-		m.p[i] = 0
-		if !m.held[i] {
-			m.p[i] = -h*m.unit[i] - m.bs[i]
-			rr += m.p[i] * m.p[i]
-		}
-	}
-	if err := m.mul(m.q, m.p); err != nil {
-		return false, err
-	}
-	t := m.reach(m.p)
-	if pq := mat.Dot(m.p, m.q); pq > 0 {
-		t = min(t, rr/pq)
-	}
-	mat.Axpy(m.s, t, m.p)
-	mat.Axpy(m.bs, t, m.q)
+	t := m.reach(m.d)
+	mat.Axpy(m.s, t, m.d)
+	mat.Axpy(m.bs, t, m.bd)
 	return t > 0, nil
 }
 

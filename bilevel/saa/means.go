@@ -63,7 +63,10 @@ func (p *samples) mean(k int, a, b []float64, ask func(group []bilevel.Sample) e
 		total += n
 		mat.Axpy(sum[:len(a)], n, a)
 		mat.Axpy(sum[len(a):], n, b)
-		return p.it.Finite(a, b)
+		if err := p.it.Finite(a, b); err != nil {
+			return errors.Join(err, bilevel.ErrDomain)
+		}
+		return nil
 	})
 	p.w.credit -= float64(min(s.n, p.w.asks))
 	for i := range a {

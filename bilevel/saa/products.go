@@ -37,8 +37,10 @@ type wide struct {
 	before []float64     // y before a step
 	chol   chol.Cholesky // of yy at z
 	fx, gv []float64     // f_x and g_xy v, whose difference h is
+	v      []float64     // H⁻¹f_y
 	unit   []float64     // ℓ
 	norm   float64       // the largest ‖y‖_H
+	big    float64       // what f changes by, at most, as y moves by it, of late
 	most   []float64     // the most that ‖Je_i‖ in H was
 	f2, c2 []float64     // sums over groups of samples of the squares of f_x and of the rows of g_xy
 	flat   []bool        // x_i has next to no effect any more
@@ -46,6 +48,8 @@ type wide struct {
 	cost   float64       // evaluations of a step for each of them
 	back   bool          // the last step was taken back
 	waits  bool          // there is no y*(x) at z
+	fell   float64       // what F has fallen by in the block
+	keep   float64       // of it, what the samples leave
 	noise  float64       // what a step at the root of half the samples would promise
 	face
 }
@@ -70,12 +74,10 @@ func (m *newton) newWide(it *bilevel.Iteration) (bilevel.Stepper, error) {
 	w.all = &samples{w: w, it: it, sum: make([]float64, max(dx*dy, dy*dy, dx+dy))}
 	w.f = implicit.New(w.all)
 	w.f.Reach = w.difference
+	of := map[string]*[]float64{"f_x": &w.fx, "g_xy v": &w.gv, "H_yy⁻¹f_y": &w.v}
 	w.f.Vectors(func(name string, v []float64) {
-		switch name {
-		case "f_x":
-			w.fx = v
-		case "g_xy v":
-			w.gv = v
+		if to := of[name]; to != nil {
+			*to = v
 		}
 	})
 	return w, nil
@@ -105,16 +107,16 @@ func (m *wide) Step(it *bilevel.Iteration) error {
 		m.tried = 0
 	}
 	for more := !m.done && m.asks > 0; more && m.tried < 3*tries; m.tried++ {
-		credit, radius, back := m.credit, m.radius, m.back
+		was := *m
 		copy(m.before, m.y)
 		var err error
 		if more, err = m.move(it); err != nil {
-			m.credit, m.radius, m.back, m.known = credit, radius, back, false
+			*m, m.known = was, false
 			copy(m.y, m.before)
 			return err
 		}
 		if m.tried == 0 {
-			m.cost = (credit - m.credit) / float64(m.asks)
+			m.cost = (was.credit - m.credit) / float64(m.asks)
 		}
 		more = more && m.credit > m.cost*float64(m.asks)
 	}
@@ -168,19 +170,21 @@ func (m *wide) move(it *bilevel.Iteration) (more bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	if m.whole() && m.arrived() {
+	if m.whole() && m.arrived(-value) {
 		m.done, m.told.gap, m.told.stdErr, m.told.gradient = true, -value, 0, m.slope(m.h, nil)
 		return false, nil
 	}
 	if m.tried == 0 {
-		m.noise, m.told.gap, m.told.stdErr = -value*settled, -value, 0
-		if m.lastRead > 0 && !m.whole() {
+		m.noise, m.told.stdErr, m.keep, m.fell = -value*settled, math.Inf(1), math.Inf(1), 0
+		if m.whole() {
+			m.told.stdErr = 0
+		} else if m.lastRead > 0 {
 			share := float64(m.lastRead) / float64(m.asks-m.lastRead) // of the variance of what they changed
 			copy(m.d, m.was)
 			mat.Axpy(m.d, -1, m.h)
-			ratio := m.slope(m.d, m.unit) / m.slope(m.h, m.unit)
-			m.noise = -value * min(1, ratio*ratio)
-			m.told.gap, m.told.stdErr = share*m.told.gap, math.Sqrt(share)*m.slope(m.d, nil)
+			part := min(1, m.slope(m.d, m.unit)/m.slope(m.h, m.unit))
+			m.noise, m.keep = -value*part*part, share*part
+			m.told.stdErr = math.Sqrt(share) * m.slope(m.d, nil)
 		}
 	}
 	cut := m.cut()
@@ -194,10 +198,14 @@ func (m *wide) move(it *bilevel.Iteration) (more bool, err error) {
 		value, cut = m.model(), true
 		good, sure, err = m.try(value)
 	}
-	if m.told.gradient = m.slope(m.h, nil); m.tried == 0 && (cut || value >= 0) && !m.whole() {
+	m.told.gradient, m.told.gap = m.slope(m.h, nil), m.keep*m.fell
+	if m.whole() {
+		m.told.gap = -value
+	}
+	if cut || value >= 0 {
 		m.told.gap = math.Inf(1)
 	}
-	return m.whole() || !good || -value > settled*m.noise && !(sure && !cut && -value < 2*m.noise), err
+	return m.whole() || !good || cut || -value > settled*m.noise && !(sure && !cut && -value < 2*m.noise), err
 }
 
 // lengths writes ℓ at z, and the factor of g_yy.
@@ -228,6 +236,7 @@ func (m *wide) lengths(it *bilevel.Iteration) error {
 		}
 	}
 	m.norm = max(m.norm, min(m.normH(m.y), m.normH(m.ty)))
+	m.big = max(m.big/2, m.norm*m.normH(m.v))
 	for i := range m.unit {
 		lo, hi := m.box.Bounds(i)
 		m.chol.SolveVec(m.ty, m.xy.Row(i))
@@ -235,13 +244,59 @@ func (m *wide) lengths(it *bilevel.Iteration) error {
 		m.most[i] = max(m.most[i], d)
 		m.flat[i] = math.IsInf(lo, -1) && math.IsInf(hi, 1) && d < 0x1p-10*m.most[i] && m.fx[i] == 0
 		if m.unit[i] = hi - lo; math.IsInf(m.unit[i], 1) {
-			d = max(d, m.most[i]/16)
+			d = max(d, m.most[i]/4)
 		}
 		if d > 0 {
 			m.unit[i] = min(m.unit[i], m.norm/d)
 		}
 		if !(m.unit[i] > 0) || math.IsInf(m.unit[i], 1) {
 			m.unit[i] = 1
+		}
+	}
+	return m.shorten()
+}
+
+// shorten keeps ℓ_i below where F, by its own curvature D_i along x_i, changes as much as y can make it. D is seen
+// by going along p, less far where there is no value; other x_i enter by the signs of p, and where these tell ℓ stays.
+func (m *wide) shorten() error {
+	sign, apart, all := uint64(1), 0.0, 0.0
+	for d, eps := m.d, 0x1p-30; eps > 0x1p-50; d, eps = m.r, eps/0x1p10 {
+		for i, u := range m.unit {
+			sign = sign*6364136223846793005 + 1 // Knuth
+			m.p[i] = math.Copysign(eps*u, float64(int64(sign)))
+		}
+		err, far := bilevel.ErrDomain, math.Inf(1)
+		for round := 0; round < 30 && errors.Is(err, bilevel.ErrDomain); round++ {
+			top := 0.0
+			for i, x := range m.x {
+				p := math.Copysign(min(math.Abs(m.p[i]), far), m.p[i])
+				if lo, hi := m.box.Bounds(i); x+p < lo || x+p > hi {
+					p = -p
+				}
+				m.p[i], m.tx[i] = p, x+p
+				top = max(top, math.Abs(p))
+			}
+			if err = m.all.GradF(d, m.ty, m.tx, m.y, nil); err == nil {
+				err = m.all.CrossVecG(m.q, m.tx, m.y, m.v, nil)
+			}
+			far = top / 0x1p20
+		}
+		if err != nil {
+			return err
+		}
+		for i, p := range m.p {
+			d[i] = (d[i] - m.q[i] - m.h[i]) / p * m.unit[i] * m.unit[i]
+		}
+	}
+	for i, d := range m.d {
+		if sum := math.Abs(d) + math.Abs(m.r[i]); sum > 2*m.big {
+			apart += math.Abs(d-m.r[i]) / sum
+			all++
+		}
+	}
+	for i, d := range m.d {
+		if d = min(math.Abs(d), math.Abs(m.r[i])); d > m.big && 4*apart < all {
+			m.unit[i] *= math.Sqrt(m.big / d)
 		}
 	}
 	return nil
@@ -332,17 +387,18 @@ func (m *wide) try(value float64) (good, sure bool, err error) {
 	for i, d := range m.d {
 		fall += d * (m.h[i] + m.th[i]) / 2
 	}
-	rho := fall / value
+	rho, rounding := fall/value, max(tiny*m.size, 0x1p-60*m.big)
 	switch {
-	case err != nil:
+	case err != nil || fall > rounding: // as rounding of a model may want
 		rho = -1
-	case length == 0 || -value <= tiny*m.size: // below rounding
+	case length == 0 || -value <= rounding:
 		rho = 1
 	}
 	m.trust(rho, tau)
 	if m.back = !(rho > 0.05); m.back {
 		return false, false, nil
 	}
+	m.fell -= fall
 	if h := mat.Norm(m.h); h > 0 {
 		m.sizes[0] += length / h
 	}
@@ -357,8 +413,12 @@ func none(err error) bool {
 }
 
 // arrived says that no free entry has a gradient above rounding, or the step is rounding, where F is
-// convex and nothing has cut the step.
-func (m *wide) arrived() bool {
+// convex and nothing has cut the step; or that eight in a row promise less than rounding of F, and not half
+// of one before.
+func (m *wide) arrived(pred float64) bool {
+	if m.stalls++; m.stalls == 1 || pred < m.least/2 || pred > 0x1p-60*m.big || m.cut() {
+		m.least, m.stalls = pred, 1
+	}
 	tau, size, h := 0.0, 0.0, 0.0
 	for i, s := range m.s {
 		tau = max(tau, math.Abs(s))
@@ -367,10 +427,10 @@ func (m *wide) arrived() bool {
 			h = max(h, m.unit[i]*math.Abs(m.h[i]))
 		}
 	}
-	return h <= 4*tiny*size || tau <= tiny && tau < m.radius && m.told.below > 0 && m.left > 0
+	return m.stalls > 8 || h <= 4*tiny*size || tau <= tiny && tau < m.radius && m.told.below > 0 && m.left > 0
 }
 
-// Health is as that of newton, without eigenvalues.
+// Health is as that of newton, without eigenvalues; in the first block of a stream it tells nothing.
 func (m *wide) Health() bilevel.Health {
 	n := math.NaN()
 	h := bilevel.Health{Lower: n, LowerBound: n, Gradient: m.told.gradient, StdErr: m.told.stdErr, Gap: m.told.gap, Least: n, LeastErr: n}
@@ -407,10 +467,10 @@ func (m *wide) State(t *bilevel.State) {
 	for i := range m.flat {
 		t.Flag(&m.flat[i])
 	}
-	for _, n := range []*int{&m.tried, &m.lastRead, &m.asks} {
+	for _, n := range []*int{&m.tried, &m.lastRead, &m.asks, &m.stalls} {
 		t.Count(n)
 	}
-	for _, v := range []*float64{&m.radius, &m.credit, &m.norm, &m.cost, &m.noise, &m.top,
+	for _, v := range []*float64{&m.radius, &m.credit, &m.norm, &m.cost, &m.noise, &m.fell, &m.keep, &m.big, &m.least, &m.top,
 		&m.told.gradient, &m.told.stdErr, &m.told.gap, &m.told.below} {
 		t.Float(v)
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"stable/bilevel"
+	"stable/bilevel/auto"
 	"stable/bilevel/hyperopt"
 	"stable/bilevel/hyperopt/data"
 	"stable/bilevel/observe"
@@ -81,15 +82,17 @@ func TestFewRowsArrive(t *testing.T) {
 	}
 }
 
-// within has no value where an entry of x is beyond its edge.
+// within has no finite value where an entry of x is beyond its edge.
 type within struct {
 	*quadratic.Problem
 	edge float64
+	err  error
 }
 
 func (p within) GradF(fx, fy, x, y []float64, xi []bilevel.Sample) error {
 	if slices.Max(x) > p.edge || slices.Min(x) < -p.edge {
-		return bilevel.ErrDomain
+		fx[0] = math.Inf(1)
+		return p.err
 	}
 	return p.Problem.GradF(fx, fy, x, y, xi)
 }
@@ -100,7 +103,7 @@ func TestSumsByProducts(t *testing.T) {
 	const edge = 0.3
 	for _, o := range []quadratic.Options{
 		noisy(1, quadratic.Options{Seed: 81, Terms: 40, Dx: 2000, Dy: 200}),
-		noisy(1, quadratic.Options{Seed: 82, Terms: 200, LP: 1e4}),
+		noisy(0.5, quadratic.Options{Seed: 92, Terms: 500, Dx: 300, Dy: 20, LP: 1e4, LG: 1e3}),
 		noisy(1, quadratic.Options{Seed: 84, Terms: 40, Dx: 3, Dy: 1}),
 		noisy(1, quadratic.Options{Seed: 83, Terms: 200, Dx: 30, Nonconvex: 1}),
 	} {
@@ -111,10 +114,16 @@ func TestSumsByProducts(t *testing.T) {
 		require.NoError(t, err)
 		dx, _ := p.Dims()
 		set := bilevel.UniformBox(dx, -edge, edge)
-		_, r := solved(t, within{p, edge}, saa.ByProducts{}, bilevel.Options{Set: set, LowerBatch: 10, UpperBatch: 10},
+		_, r := solved(t, within{p, edge, bilevel.ErrDomain}, saa.ByProducts{}, bilevel.Options{Set: set, LowerBatch: 10, UpperBatch: 10},
 			bilevel.Run{Phi: o.Terms * 60})
 		assert.Equal(t, bilevel.Arrived, r.Reason)
 		stationary(t, p, set, r.X, 1e-10)
+		x0 := make([]float64, dx)
+		x0[0] = 9
+		_, r = solved(t, within{p, 9, nil}, saa.ByProducts{}, bilevel.Options{X0: x0, LowerBatch: 10, UpperBatch: 10},
+			bilevel.Run{Phi: o.Terms * 20})
+		assert.Equal(t, bilevel.Arrived, r.Reason)
+		assert.Less(t, r.Counts.Evaluations(), 20000*o.Terms) // 29,000 in lengths that signs tell
 	}
 }
 
@@ -153,9 +162,20 @@ func TestALongXOnAStream(t *testing.T) {
 	s, r := solved(t, stream.Of(p), saa.Newton{}, o, bilevel.Run{Xi: 500, Phi: 500})
 	assert.Greater(t, r.Counts.Evaluations(), uint64(5000))
 	h, _ := s.Health()
-	assert.True(t, math.IsInf(h.Gap, 1), "%v", h)
+	assert.True(t, math.IsInf(h.Gap, 1) && math.IsInf(h.StdErr, 1), "%v", h)
 	_, r = solved(t, stream.Of(p), saa.Newton{}, o, bilevel.Run{Xi: 16000, Phi: 16000})
 	assert.Less(t, r.Counts.Evaluations(), uint64(200*16000))
+	off := 0.0 // rows that became known in a block are no noise
+	for seed := range uint64(3) {
+		p, o := perRow(t, 300, 5, 400, seed, 0.3)
+		_, r := solved(t, p, saa.Newton{}, o, bilevel.Run{Phi: 1800})
+		best, _ := p.Objective(nil, r.X)
+		s, r := solved(t, stream.Of(p), saa.Newton{}, o, bilevel.Run{Phi: 1640})
+		f, _ := p.Objective(nil, r.X)
+		h, _ := s.Health()
+		off += math.Log(h.Gap/(f-best)) / 3
+	}
+	assert.InDelta(t, 0, off, math.Log(2))
 }
 
 // On a stream memory does not grow with the samples: from 2,000 to 20,000 next to nothing is allocated, and a
@@ -181,4 +201,38 @@ func TestStreamsKeepNothing(t *testing.T) {
 		assert.Less(t, stats[1].TotalAlloc-stats[0].TotalAlloc, uint64(18000*8), m.Name())
 		assert.Equal(t, size[0], size[1], m.Name())
 	}
+}
+
+// logWeights has a weight exp(x_i) for each of n rows, no bounds, and ½c‖x‖² in f; every 40th row has next to no effect.
+func logWeights(t *testing.T, n, dim int, c float64) *auto.Problem {
+	rows := func(seed uint64, share float64) func(y auto.Vec, i bilevel.Sample) auto.Num {
+		d := flipped(n, dim, seed, share)
+		return func(y auto.Vec, i bilevel.Sample) auto.Num {
+			size := -d.Label[i]
+			if i%40 == 0 {
+				size *= 40
+			}
+			return y.Dot(auto.Data(d.Val[int(i)*dim : (int(i)+1)*dim])).Scale(size).Softplus()
+		}
+	}
+	train, val := rows(1, 0.3), rows(2, 0)
+	p, err := auto.New(auto.Losses{Dx: n, Dy: dim, Upper: uint64(n), Lower: uint64(n),
+		F: func(x, y auto.Vec, xi bilevel.Sample) auto.Num { return val(y, xi).Add(x.SquaredNorm().Scale(c / 2)) },
+		G: func(x, y auto.Vec, phi bilevel.Sample) auto.Num {
+			return train(y, phi).Mul(x.At(int(phi)).Exp()).Add(y.SquaredNorm().Scale(0.01))
+		}})
+	require.NoError(t, err)
+	return p
+}
+
+// Where f and g curve along x_i by more than y* makes up for, ℓ is that short: a sum arrives, and a block of a stream
+// ends where its gradient is noise, though a step was cut.
+func TestALongXOfItsOwnCurvature(t *testing.T) {
+	p := logWeights(t, 300, 5, 1e-4)
+	_, r := solved(t, p, saa.Newton{}, bilevel.Options{UpperBatch: 10, LowerBatch: 10}, bilevel.Run{Phi: 300 * 8})
+	assert.Equal(t, bilevel.Arrived, r.Reason)
+	s, _ := solved(t, stream.Of(p), saa.Newton{}, bilevel.Options{UpperBatch: 10, LowerBatch: 10}, bilevel.Run{Phi: 3280})
+	h, _ := s.Health()
+	assert.Less(t, h.Gradient, h.StdErr/2)
+	assert.Less(t, h.Gap, 0.02)
 }
