@@ -72,8 +72,7 @@ func (m *model) measure(label, scores []float64) (loss float64, quality string, 
 	return loss, "rmse", math.Sqrt(2 * loss)
 }
 
-// open reads a file with the features of the model. A CSV file without the column of labels is
-// found by its header.
+// A CSV file without the column of labels is found by its header.
 func (m *model) open(o options, path string) (d *data.Data, labelled bool, err error) {
 	opt := data.ReadOptions{Dim: m.Dim, LabelColumn: m.Options.Label, Regression: !m.classification(),
 		Class: m.Options.Class, Classes: m.Classes, Several: true, Columns: m.Columns, Features: m.names(),

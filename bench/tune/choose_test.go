@@ -202,6 +202,9 @@ func TestTuneTrainScalesWeights(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, c.fit(0.1)) // the mean loss is the same, and the weight half
 	assert.InDeltaSlice(t, c.y, r.y, 1e-6)
+	each := &result{weights: slices.Repeat([]float64{0.2}, len(c.weights))}
+	require.NoError(t, run.judge(each))
+	assert.InDeltaSlice(t, c.y, each.y, 1e-6)
 }
 
 func TestTuneDifference(t *testing.T) {

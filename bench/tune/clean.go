@@ -16,7 +16,7 @@ import (
 
 const (
 	cleaningRidge = 1e-4 // of the model that is handed out: log p of true labels is lost sooner than p of noisy ones
-	cleaningSteps = 40   // of settle
+	cleaningSteps = 40
 	shownRows     = 10
 	fewRows       = 200
 )
@@ -27,15 +27,15 @@ var judgesRidges = []float64{cleaningRidge, 3e-4, 1e-3, 3e-3}
 type cleaner struct {
 	rows    *data.Data // with classes 0, 1, …
 	classes int
-	in, out [][]int // rows of each fold
+	in, out [][]int
 
 	share  float64   // of wrong labels
 	weight []float64 // of each row, a mean over the folds
 	own    []float64 // probability of its label, by the models that it did not train
 	vote   []int     // the likeliest class by these
-	sure   []float64 // its probability
+	sure   []float64
 	self   []float64 // own of models where all rows weigh 1: cross-validated self-confidence
-	y      []float64 // the model of all rows
+	y      []float64
 }
 
 func (t *search) newCleaner() *cleaner {
@@ -52,7 +52,6 @@ func (t *search) newCleaner() *cleaner {
 	return c
 }
 
-// try trains the models of the folds and lets them vote on the rows that they did not see.
 func (c *cleaner) try(ctx context.Context, ridge float64) error {
 	weights := make([][]float64, len(c.in))
 	err := parallel(len(c.in), func(k int) error {
@@ -90,7 +89,6 @@ func (c *cleaner) losses() (list []float64) {
 	return list
 }
 
-// ridge returns that of the judges, of least loss.
 func (c *cleaner) ridge(ctx context.Context) (float64, error) {
 	mean := make([]float64, len(judgesRidges))
 	for k, ridge := range judgesRidges {
@@ -125,8 +123,7 @@ func ascending(values []float64) []int {
 	return order
 }
 
-// right returns the probabilities that a label of probability p is right and what it says, and that
-// it is wrong.
+// right returns the probabilities that a label, p by a model, is right, and that it is wrong.
 func (c *cleaner) right(p float64) (right, wrong float64) {
 	return (1 - c.share) * p, c.share * (1 - p) / float64(c.classes-1)
 }

@@ -33,11 +33,11 @@ type climber struct {
 	// The problem that is solved: of the active features, or where these are not fewer than the rows,
 	// of the rows' coordinates L in B = LQ, b_ij = a_ij/√r_j, where all weights are λ.
 	newton
+	descent
 	x, u []float64
 	q    *mat.Dense // nil: of the features
 }
 
-// newton minimises g(x, ·) of a problem.
 type newton struct {
 	p        *hyperopt.Problem
 	hess     *mat.Sym
@@ -85,9 +85,11 @@ func (t *search) newClimber(rows *data.Data) (*climber, error) {
 		c.outputs = len(t.classes)
 	}
 	c.y = make([]float64, c.outputs*rows.Dim)
-	features := rows.Dim
-	if !c.options.PenaliseIntercept {
-		features--
+	features := rows.Dim - len(c.rest())
+	if c.outputs > 1 && features < rows.Dim {
+		for k, n := range countClasses(rows) { // as hyperopt's: the gradient is 0 where it is the same for all classes
+			c.y[(k+1)*rows.Dim-1] = math.Log(float64(n) / float64(rows.Rows()))
+		}
 	}
 	c.relative, c.weights = slices.Repeat([]float64{1}, features), make([]float64, features)
 	return c, c.prepare()
@@ -112,6 +114,9 @@ func (c *climber) prepare() (err error) {
 	}
 	c.x, c.u = vectors(p)
 	c.newton = newNewton(p)
+	if c.outputs > 1 {
+		return c.look()
+	}
 	return nil
 }
 
@@ -167,9 +172,11 @@ func (c *climber) fit(lambda float64) error {
 			c.x[k] = c.weights[c.active[k]]
 		}
 	}
-	err := c.minimise(c.u, c.x)
-	c.expand()
-	return err
+	defer c.expand()
+	if c.outputs > 1 {
+		return c.descend(lambda)
+	}
+	return c.minimise(c.u, c.x)
 }
 
 func (c *climber) expand() {

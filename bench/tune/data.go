@@ -23,12 +23,12 @@ type dataFile struct {
 type dataSet struct {
 	files        []dataFile
 	features     []string // nil where no file names them
-	dim          int      // number of features of the files
-	used         []int    // which of them have an entry in the design rows; the others have no part in it
+	dim          int
+	used         []int // which of them have an entry in the design rows; the others have no part in it
 	columns      []data.Column
 	label        string // the column of the first file that is the label
-	constant     string // says which features have one value in the design rows
-	counters     []int  // columns of the first file that number its rows
+	constant     string
+	counters     []int // columns of the first file that number its rows
 	classes      []string
 	design, test *data.Data   // training and validation rows together; test rows
 	split        []*data.Data // training and validation rows, where the user has split them
@@ -106,8 +106,7 @@ func hint(err error, regression bool) error {
 		{is(data.ErrLevel), "with -apply, -impute takes the most frequent one"},
 		{is(data.ErrCell) && is(data.ErrNumber),
 			"-categorical turns text into indicators, -drop leaves a column out; " + labelFlag},
-		{is(data.ErrCell) && (is(data.ErrMissing) || is(data.ErrNaN)),
-			"-impute fills missing cells, -drop leaves a column out"},
+		{is(data.ErrCell) && (is(data.ErrMissing) || is(data.ErrNaN)), "-impute fills missing cells, -drop leaves a column out"},
 		{is(data.ErrCell), "-drop leaves a column out"},
 		{!regression && is(data.ErrThirdLabel),
 			"-class sets one against the rest; for a regression, use -loss squared; " + labelFlag},
@@ -135,7 +134,7 @@ func enough(d *data.Data, parts int, regression bool) error {
 	those, hint := class(0)+" and "+class(1), ""
 	if len(count) > 2 {
 		those = fmt.Sprintf("%s, one of %d", class(slices.Index(count, few)), len(count))
-		hint = "; -class sets one class against the rest; for a regression, use -loss squared"
+		hint = "; -class sets one class against the rest; for a regression, use -loss squared; " + labelFlag
 	}
 	return fmt.Errorf("%s: %s, too few to split into %d parts: want at least %d of each%s", d.Name, those, parts, want, hint)
 }
@@ -180,8 +179,6 @@ func countClasses(d *data.Data) []int {
 	return count
 }
 
-// reconcile gives all sets the number of features of the largest, and returns it. Files that name
-// their columns have the same ones.
 func reconcile(sets []*data.Data) (dim int, err error) {
 	for _, d := range sets {
 		dim = max(dim, d.Dim)

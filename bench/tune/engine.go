@@ -30,7 +30,7 @@ type engine struct {
 	result  bilevel.Result
 	from    int       // the step at which this process began
 	samples []float64 // ξ and φ together, at the recorded steps
-	f       []float64 // F there
+	f       []float64
 	y       []float64 // where exact F was last minimised in y, and starts the next time
 }
 
@@ -55,11 +55,8 @@ func (e *engine) run(ctx context.Context, p *kit.Progress, out kit.Terminal) err
 	truth, s := e.problem.Clone(), e.solver
 	_, e.y = vectors(e.problem)
 	e.from = s.K()
-	ratio := math.Pow(float64(e.Steps), 1./40)
-	if small(e.problem) {
-		ratio = math.Pow(float64(e.Steps), 1./120)
-	}
-	last, next := -1, 1.0 // recorded steps
+	ratio := math.Pow(float64(e.Steps), 1/float64(40+80*b2i(small(e.problem))))
+	last, next := -1, 1.0
 	var failed error
 	record := func(s *bilevel.Solver) bool {
 		var f float64

@@ -19,10 +19,9 @@ const (
 	idleRungs = 3 // without a gain in held-out loss end the search
 )
 
-// fold is a climber with the held-out rows that judge its models.
 type fold struct {
 	*climber
-	rows []int // of those that are judged
+	rows []int
 	held *data.Data
 }
 
@@ -79,6 +78,17 @@ func (t *search) runExact(ctx context.Context, p *kit.Progress) error {
 	lambdas, best := []float64{dropped}, 0
 	for n := 0; n < mostRungs+1 && n <= max(best, 1)+idleRungs; n++ { // 0 is the constant
 		p.Update(float64(n)/(mostRungs+1), "rung %d", n)
+		if n == 1 {
+			lambdas = kit.Ratios(t.Lo, t.Hi, 13)
+		} else if n > 1 {
+			lambda, share := t.results[n-1].Lambda, t.trainingShare()
+			lambdas = kit.Ratios(max(lambda/30, t.Lo), lambda*30, 9)
+			if err := kit.FirstOf(all.fit(lambda*share), all.reweigh(), parallel(len(folds), func(i int) error {
+				return kit.FirstOf(folds[i].fit(lambda), folds[i].reweigh())
+			})); err != nil {
+				return err
+			}
+		}
 		r := &result{Name: rungName(n), Rung: n}
 		list, err := t.try(ctx, r, folds, all, lambdas)
 		if err != nil {
@@ -89,15 +99,6 @@ func (t *search) runExact(ctx context.Context, p *kit.Progress) error {
 		t.results, t.candidates = append(t.results, r), append(t.candidates, list...)
 		if r.HeldOut < t.results[best].HeldOut {
 			best = n
-		}
-		if lambdas = kit.Ratios(t.Lo, t.Hi, 13); n == 0 {
-			continue
-		}
-		lambdas = kit.Ratios(max(r.Lambda/30, t.Lo), r.Lambda*30, 9)
-		if err := kit.FirstOf(all.fit(r.Lambda*t.trainingShare()), all.reweigh(), parallel(len(folds), func(i int) error {
-			return kit.FirstOf(folds[i].fit(r.Lambda), folds[i].reweigh())
-		})); err != nil {
-			return err
 		}
 	}
 	return nil
@@ -119,7 +120,6 @@ func rungName(n int) string {
 	return []string{"no features", "one weight for all", "ladder, rung " + fmt.Sprint(n)}[min(n, 2)]
 }
 
-// try returns the candidates of a rung: all trains their models.
 func (t *search) try(ctx context.Context, r *result, folds []fold, all *climber, lambdas []float64) (list []candidate, err error) {
 	rows := 0
 	for _, f := range folds {

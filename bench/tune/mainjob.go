@@ -72,7 +72,7 @@ type tuning struct {
 	beside                *engine // another method, for the same samples; nil after an interrupt
 
 	best *implicit.Minimum // exact
-	grid singleWeight      // best of those
+	grid singleWeight
 }
 
 type singleWeight struct {
@@ -121,8 +121,7 @@ func (t *tuning) begin(p *hyperopt.Problem, m bilevel.Method) (*engine, error) {
 }
 
 func (t *tuning) describe(w io.Writer) {
-	fmt.Fprintf(w, "data     %s: %d rows, classes %q and %q\n",
-		t.data, t.all.Rows(), t.all.Classes[0], t.all.Classes[1])
+	fmt.Fprintf(w, "data     %s: %d rows, classes %q and %q\n", t.data, t.all.Rows(), t.all.Classes[0], t.all.Classes[1])
 	fmt.Fprintf(w, "features %s\n", kit.Features(t.scaling, "the training rows"))
 	if t.constant != "" {
 		fmt.Fprintf(w, "constant %s\n", t.constant)
@@ -150,7 +149,7 @@ func (t *tuning) run(ctx context.Context, out kit.Terminal) error {
 			t.beside = e
 		}
 	}
-	if ctx.Err() != nil { // what there is will be reported
+	if ctx.Err() != nil {
 		ctx = context.WithoutCancel(ctx)
 	}
 	return errors.Join(t.reference(ctx, kit.NewProgress(out)), err)
@@ -163,7 +162,7 @@ func (t *tuning) method() *engine { return t.engine }
 func (t *tuning) reference(ctx context.Context, progress *kit.Progress) (err error) {
 	defer progress.Clear()
 	p := t.engine.problem
-	progress.Update(0.01, "exact: single weights")
+	progress.Update(0, "exact: single weights")
 	if t.grid, err = bestSingle(ctx, p, t.Lo, t.Hi); err != nil {
 		return err
 	}

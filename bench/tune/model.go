@@ -35,7 +35,7 @@ type model struct {
 	Files        []dataFile    `json:"files"`
 	Columns      []data.Column `json:"columns,omitempty"` // of the file, where not each is a feature as it stands
 	Rows         rowCounts     `json:"rows"`
-	Choice       choice        `json:"choice"` // which of the results the model is
+	Choice       choice        `json:"choice"`
 	Results      []*result     `json:"results"`
 	Intercept    float64       `json:"intercept"`
 	RawIntercept float64       `json:"raw_intercept"` // Intercept − Σ Coefficient·Centre
@@ -45,8 +45,7 @@ type model struct {
 	Features     []feature     `json:"features"`      // without names, those with an entry in the design rows
 }
 
-// rowCounts counts the rows of each kind. The design rows, all but the test's, train the model; folds,
-// or training and validation rows, and rows held back for the choice, are parts of them.
+// The design rows, all but the test's, train the model; the others are parts of them.
 type rowCounts struct {
 	Design     int `json:"design"`
 	Folds      int `json:"folds"`
@@ -66,7 +65,7 @@ type feature struct {
 	Weight      float64 `json:"weight"`      // on the square of the coefficient in training; 1e6: dropped
 	Coefficient float64 `json:"coefficient"` // in the units of the file
 
-	Coefficients []float64 `json:"coefficients,omitempty"` // one a class, where there are several
+	Coefficients []float64 `json:"coefficients,omitempty"`
 }
 
 const modelFormat, modelVersion = "stable tune", 1
@@ -237,9 +236,6 @@ func (m *model) scores(d *data.Data) []float64 {
 	return list
 }
 
-// writePredictions writes one line per row, with its name if it has one: for two classes the log-odds,
-// the probability of the second, and the likelier; for several the probability of each, and the
-// likeliest; for a regression the prediction.
 func (m *model) writePredictions(w io.Writer, id string, ids []string, scores []float64) error {
 	_, n := m.scale()
 	head := "row"

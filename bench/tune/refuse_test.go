@@ -68,8 +68,7 @@ func TestRefuses(t *testing.T) {
 		{2, "2 data files, want one", []string{"-apply", goodPath, two, two}},
 		{1, missing, []string{"nowhere.csv"}},
 		{1, notFolder, []string{two, "-out", blocked}},
-		{1, "3.csv: 3 rows, want at least 4",
-			[]string{writeText(t, "3.csv", "a,y\n1,1.5\n2,2\n3,3\n"), "-loss", "squared"}},
+		{1, "3.csv: 3 rows, want at least 4", []string{writeText(t, "3.csv", "a,y\n1,1.5\n2,2\n3,3\n"), "-loss", "squared"}},
 		{1, "all validation rows (1) are of one class", []string{two, writeText(t, "v.csv", "a,b,y\n1,1,1\n"), two}},
 		{1, "deviation 0", []string{writeText(t, "flat.csv", "a,y\n"+rows(9, "1,5")), "-loss", "squared"}},
 		{1, `bad.csv:3: column "a", "x": not a number (-categorical`,
@@ -142,7 +141,6 @@ func table(sep string, labels ...string) string {
 	return strings.ReplaceAll(text, ",", sep)
 }
 
-// incomes sets the second column of a table to the values, again and again.
 func incomes(text string, values ...string) string {
 	row := 0
 	return regexp.MustCompile(`,-?\d.*,`).ReplaceAllStringFunc(text, func(string) string {
@@ -193,7 +191,8 @@ func TestAwkwardFiles(t *testing.T) {
 		{"pair.svm", "1 2.5 3\n0 1.5 2\n", `pair.svm:1: "2.5" is not index:value (read as LIBSVM; a table`, nil},
 		{"blanks.txt", strings.ReplaceAll(good, ",", "   "), "", nil},
 		{"blanks.dat", strings.ReplaceAll(bare, ",", " "), "", []string{"-headerless"}},
-		{"first.csv", first, `-label names the column of the label, where it is not the last)`, nil},
+		{"first.csv", first, `-label names the column of the label, where it is not the last`, nil},
+		{"void.csv", "a,b,y\n1,,x\n2,NA,z\n", `void.csv: column "b" has no value (-drop leaves`, []string{"-impute", "mean"}},
 		{"first.csv", first, "", []string{"-label", "bought"}},
 		{"packed.zst", "\x28\xb5\x2f\xfd\x04\x58", "packed.zst: a zstd file", nil},
 		{"packed.xz", "\xfd7zXZ\x00\x00", "packed.xz: an xz file", nil},

@@ -75,7 +75,7 @@ func (t *search) describe(w io.Writer) {
 	if t.Solver == solverSAA {
 		fmt.Fprintf(w, "solver   saa: %s, %d steps of two samples each\n\n", saa.Newton{}.Name(), t.Steps)
 	} else {
-		fmt.Fprintf(w, "solver   exact: Newton's method on all rows\n\n")
+		fmt.Fprintf(w, "solver   exact: %s on all rows\n\n", []string{"Newton's method", "L-BFGS"}[b2i(len(t.classes) > 2)])
 	}
 }
 
@@ -132,7 +132,6 @@ func (t *search) reportResults(w io.Writer) {
 	fmt.Fprintln(w, "\n→ is handed out; share: of 100 resamples of the held-out rows, those that choose it")
 }
 
-// besideOne says how far a mean is from that of one weight for all.
 func besideOne(of string, difference, deviation float64) string {
 	side := "above"
 	if difference == 0 {
@@ -195,7 +194,7 @@ func some(names []string) string {
 	return strings.Join(names, ", ")
 }
 
-const mostNames = 40 // features that the figure shows
+const mostNames = 40
 
 func (t *search) figure() *plot.Figure {
 	left := plot.Panel{Title: fmt.Sprintf("Tuning on %s", filepath.Base(t.files[0].Path)),

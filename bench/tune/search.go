@@ -21,9 +21,9 @@ type search struct {
 	problem *hyperopt.Problem // of one split
 	engine  *engine           // of -solver saa, when it runs
 
-	results    []*result   // the simplest first: a constant, one weight, and others
-	candidates []candidate // for the average
-	cleaner    *cleaner    // of -clean
+	results    []*result // the simplest first: a constant, one weight, and others
+	candidates []candidate
+	cleaner    *cleaner
 	choice     choice
 }
 
@@ -35,23 +35,23 @@ type result struct {
 	Share   float64 `json:"share,omitempty"`   // of the resamples that choose it: see average
 	Cleaned bool    `json:"cleaned,omitempty"` // by -clean
 	Stopped string  `json:"stopped,omitempty"` // why -solver saa ended
-	Steps   int     `json:"steps,omitempty"`   // of it
-	HeldOut float64 `json:"held_out_loss"`     // of models that were not trained on the rows
-	Error   float64 `json:"held_out_error"`    // its standard error
-	Test    metrics `json:"test"`              // of the model of all other rows
+	Steps   int     `json:"steps,omitempty"`
+	HeldOut float64 `json:"held_out_loss"` // of models that were not trained on the rows
+	Error   float64 `json:"held_out_error"`
+	Test    metrics `json:"test"` // of the model of all other rows
 
 	losses  []float64 // of the held-out rows, in units of the target
 	weights []float64 // of the model of the design rows
-	y       []float64 // this model
+	y       []float64
 	seconds time.Duration
 }
 
 type choice struct {
 	Name       string  `json:"name"`
-	Rows       int     `json:"rows"`           // held out
-	Difference float64 `json:"difference"`     // held-out loss, less that of one weight for all
-	Error      float64 `json:"standard_error"` // of the difference
-	Cut        bool    `json:"cut,omitempty"`  // by an interrupt
+	Rows       int     `json:"rows"`       // held out
+	Difference float64 `json:"difference"` // held-out loss, less that of one weight for all
+	Error      float64 `json:"standard_error"`
+	Cut        bool    `json:"cut,omitempty"` // by an interrupt
 	index      int
 }
 
@@ -205,7 +205,7 @@ func b2i(b bool) int {
 // runSampled runs SAA-Newton from the best single weight, and judges both, and the constant, on the
 // rows that no search saw.
 func (t *search) runSampled(ctx context.Context, p *kit.Progress, out kit.Terminal) error {
-	p.Update(0.01, "best single weight, exact")
+	p.Update(0, "best single weight, exact")
 	began := time.Now()
 	best, err := bestSingle(ctx, t.problem, t.Lo, t.Hi)
 	if err != nil {
@@ -252,13 +252,13 @@ func (t *search) begin(lambda float64) (err error) {
 func (t *search) judge(r *result) error {
 	for k, rows := range []*data.Data{t.parts[0], t.design} {
 		c, err := t.newClimber(rows)
+		lambda := r.Lambda
+		if each := r.weights; err == nil && each != nil {
+			copy(c.relative, each)
+			lambda, err = 1, c.prepare()
+		}
 		if err != nil {
 			return err
-		}
-		lambda := r.Lambda
-		if each := r.weights; each != nil {
-			copy(c.relative, each)
-			lambda = 1
 		}
 		if err := c.fit(lambda * []float64{1, t.trainingShare()}[k]); err != nil {
 			return err
@@ -294,9 +294,4 @@ func bestSingle(ctx context.Context, p *hyperopt.Problem, lo, hi float64) (best 
 	return best, nil
 }
 
-func gridSize(p *hyperopt.Problem) int {
-	if small(p) {
-		return 51
-	}
-	return 17
-}
+func gridSize(p *hyperopt.Problem) int { return 17 + 34*b2i(small(p)) }

@@ -50,8 +50,8 @@ are trained on all but the test rows, with weights scaled to that number of rows
 an averaged weight is the inverse of the mean of inverses. An l1 penalty is not among them: its lower
 level is not smooth. Where few features matter, the ladder does what it is for.
 
-Of more than two classes the model is one of all (softmax), with a weight a feature for all; -class
-sets one against the rest.
+Of more than two classes the model is one of all (softmax, by L-BFGS), with a weight a feature for all;
+-class sets one against the rest.
 
 With -clean a share of the labels is taken as wrong: as many as contradict sure votes of the models of
 the folds. These are trained again, each row with the probability that its label is right as its weight,
@@ -98,7 +98,7 @@ type options struct {
 	fresh      bool
 }
 
-const penalised = "penalised" // of -intercept
+const penalised = "penalised"
 
 const leastSteps = 20000
 
@@ -113,8 +113,7 @@ func Tune(ctx context.Context, args []string, out kit.Terminal) error {
 		solverAuto, "`NAME`: exact, saa, or auto: exact up to 5000 rows, or where it takes some twenty seconds at most")
 	fs.IntVar(&o.Folds, "folds",
 		0, "folds; 1: one split (default: 5, up to 40 where quick, 1 where 5 take long on 5000 rows or more)")
-	fs.IntVar(&o.Steps, "steps",
-		0, "steps of SAA-Newton, which they make the solver (default: 20000, or one a training row)")
+	fs.IntVar(&o.Steps, "steps", 0, "steps of SAA-Newton, which they make the solver (default: 20000, or one a training row)")
 	fs.Float64Var(&o.Lo, "lo", 1e-5, "least weight of the grid for all features")
 	fs.Float64Var(&o.Hi, "hi", 10, "largest weight; beyond it a feature is dropped")
 	fs.StringVar(&o.Loss, "loss", "logistic", "`NAME` of the loss: logistic (classes) or squared (regression)")

@@ -6,9 +6,9 @@ import (
 	"stable/bilevel/hyperopt/data"
 )
 
-// block sums Σ c_i·a_i·a_iᵀ over dense rows as AᵀB: a_i in the rows of A, c_i·a_i in those of B, up to
-// the last column that one of them fills.
-type block struct{ a, b, p mat.Dense } // p: see curve
+// block sums over dense rows by products: Σ c_i·a_i·a_iᵀ as AᵀB, a_i in the rows of A, c_i·a_i in those
+// of B.
+type block struct{ a, b, p, u mat.Dense } // p: see curve; of Softmax also T, and u: those of v
 
 const (
 	blockRows = 64  // of A and B
@@ -23,16 +23,24 @@ func blocky(d *data.Data) bool {
 
 func (b *block) add(acc []float64, stride int, s *sum, lo, hi int) {
 	d := s.data.Dim
-	if outputs := len(s.y) / d; b.a.Cols != d || b.p.Cols != outputs {
-		b.a, b.b, b.p = *mat.NewDense(blockRows, d), *mat.NewDense(blockRows, d), *mat.NewDense(blockRows, outputs)
+	outputs := len(s.y) / d
+	if b.a.Cols != d || b.p.Cols != outputs {
+		b.a, b.b, b.p, b.u = *mat.NewDense(blockRows, d), *mat.NewDense(blockRows, d), *mat.NewDense(blockRows, outputs), *mat.NewDense(blockRows, outputs)
 	}
 	for ; lo < hi; lo += blockRows {
 		n, width := min(blockRows, hi-lo), 0
 		for r := range n {
-			width = max(width, b.set(r, s, lo+r))
+			width = max(width, b.set(r, s.data, lo+r))
 		}
 		left, right := b.a.View(0, 0, n, width), b.b.View(0, 0, n, width)
-		for k := range b.p.Cols {
+		if s.kind != hessian {
+			b.vector(acc, &left, s, lo)
+			continue
+		}
+		for r := range n {
+			s.curve(b.p.Row(r), lo+r)
+		}
+		for k := range outputs {
 			for l := range k + 1 {
 				for r := range n {
 					factor, to := s.curvature(b.p.Row(r), k, l, lo+r), right.Row(r)
@@ -46,10 +54,30 @@ func (b *block) add(acc []float64, stride int, s *sum, lo, hi int) {
 	}
 }
 
+// vector adds the terms of rows from lo, which are A: with T = AYᵀ, of which factors makes R, RᵀA.
+func (b *block) vector(acc []float64, a *mat.Dense, s *sum, lo int) {
+	t, u := b.p.View(0, 0, a.Rows, b.p.Cols), b.u.View(0, 0, a.Rows, b.p.Cols)
+	of := func(y []float64) *mat.Dense {
+		return &mat.Dense{Rows: t.Cols, Cols: a.Cols, Stride: s.data.Dim, Data: y}
+	}
+	mat.MulTransB(&t, a, of(s.y))
+	if s.kind == hessVec {
+		mat.MulTransB(&u, a, of(s.v))
+	}
+	total := 0.0
+	for r := range a.Rows {
+		total += s.factors(t.Row(r), u.Row(r), lo+r)
+	}
+	if s.kind == value {
+		acc[0] += total
+		return
+	}
+	mat.AddMulTransA(of(acc), 1, &t, a)
+}
+
 // set copies row i, and returns how far it goes.
-func (b *block) set(r int, s *sum, i int) (width int) {
-	s.curve(b.p.Row(r), i)
-	col, val := s.data.Row(i)
+func (b *block) set(r int, d *data.Data, i int) (width int) {
+	col, val := d.Row(i)
 	row := b.a.Row(r)
 	if len(val) == len(row) {
 		return copy(row, val)

@@ -33,8 +33,7 @@ func Example() {
 	parts := must(d.Split(1, 1, 1))
 	p := must(hyperopt.New(parts[0], parts[1], hyperopt.Options{Loss: hyperopt.Squared}))
 	lo, hi := p.Box()
-	s := must(bilevel.New(p, bilevel.STABLE{MuG: p.StrongConvexity()},
-		bilevel.Options{Set: bilevel.Box{Lo: lo, Hi: hi}}))
+	s := must(bilevel.New(p, bilevel.STABLE{MuG: p.StrongConvexity()}, bilevel.Options{Set: bilevel.Box{Lo: lo, Hi: hi}}))
 	r := must(s.Run(context.Background(), bilevel.Run{Steps: 20000}))
 	best := must(implicit.Minimise(p.Objective, r.X, implicit.Options{Lo: lo, Hi: hi}))
 	fmt.Printf("%.2f of at least %.2f, weights %.1f\n", must(p.Objective(nil, r.X)), best.F, r.X)

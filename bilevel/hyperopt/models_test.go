@@ -43,7 +43,6 @@ func models(t *testing.T, f func(t *testing.T, p *Problem, rng *rand.Rand, x, y 
 	}
 }
 
-// anywhere draws x from the box and y ~ N(0, I).
 func anywhere(p *Problem, rng *rand.Rand, x, y []float64) {
 	lo, hi := p.Box()
 	for i := range x {
@@ -63,7 +62,6 @@ func threeClasses(d *data.Data) *data.Data {
 
 var batches = [][]bilevel.Sample{nil, {5}, {3, 16, 3, 0}}
 
-// rowLoss is the loss of a row by its formula.
 func rowLoss(l Loss, d *data.Data, i int, y []float64) float64 {
 	var t []float64
 	col, val := d.Row(i)

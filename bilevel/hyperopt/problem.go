@@ -104,8 +104,7 @@ func New(train, val *data.Data, opt Options) (*Problem, error) {
 			"positive number", train.Dim, val.Dim)
 	}
 	if train.Classes != nil && val.Classes != nil && !slices.Equal(train.Classes, val.Classes) {
-		return nil, fmt.Errorf("hyperopt: New: classes %q in %q, but %q in %q",
-			train.Classes, train.Name, val.Classes, val.Name)
+		return nil, fmt.Errorf("hyperopt: New: classes %q in %q, but %q in %q", train.Classes, train.Name, val.Classes, val.Name)
 	}
 	chunks := 1 + max(train.Rows(), val.Rows())/chunkRows
 	p := &Problem{train: train, val: val, opt: opt, outputs: 1, workers: make([]worker, min(opt.Workers, chunks))}
@@ -171,7 +170,6 @@ func (o *Options) setDefaults() error {
 	return nil
 }
 
-// fits refuses labels that do not suit the loss; rows names them in the error.
 func (l Loss) fits(d *data.Data, rows string) error {
 	if l == Squared {
 		return nil
@@ -182,8 +180,7 @@ func (l Loss) fits(d *data.Data, rows string) error {
 		k := b
 		if l == Logistic {
 			if b != 1 && b != -1 {
-				return fmt.Errorf("hyperopt: data %q, %s row %d: label %v, but the logistic loss needs -1 or 1",
-					d.Name, rows, i, b)
+				return fmt.Errorf("hyperopt: data %q, %s row %d: label %v, but the logistic loss needs -1 or 1", d.Name, rows, i, b)
 			}
 			k = (b + 1) / 2
 		} else if !(b >= 0 && b < mostClasses) || b != math.Trunc(b) {

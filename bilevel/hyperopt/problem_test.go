@@ -75,6 +75,9 @@ func TestSums(t *testing.T) {
 				Data: slices.Repeat([]float64{math.NaN()}, n*(n+3))}
 			require.NoError(t, p.GradG(gy, x, y, b))
 			require.NoError(t, p.HessG(&h, x, y, b))
+			hv := make([]float64, n)
+			require.NoError(t, p.HessVecG(hv, x, y, gy, b))
+			gy = append(gy, hv...)
 			f[0], err = p.Objective(f[1:], x)
 			require.NoError(t, err)
 			for i := range n {
@@ -188,8 +191,7 @@ func TestLossFunctionsAtTheirLimits(t *testing.T) {
 }
 
 func TestMetrics(t *testing.T) {
-	d := &data.Data{Dim: 2, RowPtr: []int{0, 1, 2, 3}, Col: []int32{0, 1, 0}, Val: []float64{1, 1, -3},
-		Label: []float64{1, 1, 1}}
+	d := &data.Data{Dim: 2, RowPtr: []int{0, 1, 2, 3}, Col: []int32{0, 1, 0}, Val: []float64{1, 1, -3}, Label: []float64{1, 1, 1}}
 	y := []float64{2, 0}
 	assert.InDelta(t, 1.0/3, Accuracy(d, y), 1e-15) // predictions 2, 0 and −6: a zero counts as −1
 	assert.InDelta(t, (0.5+0.5+24.5)/3, Squared.Mean(d, y), 1e-15)

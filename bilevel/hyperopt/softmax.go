@@ -2,8 +2,11 @@ package hyperopt
 
 import (
 	"math"
+	"slices"
 
 	"stable/bilevel/hyperopt/data"
+	"stable/mat"
+	"stable/mat/kernel"
 )
 
 // mostClasses is the most classes of Softmax: a row's probabilities stand on the stack.
@@ -15,31 +18,30 @@ func Probabilities(p []float64, d *data.Data, y []float64, i int) {
 	if len(y) != len(p)*d.Dim {
 		panic("hyperopt: Probabilities: dimension mismatch")
 	}
-	softmax(p, d, y, i, 0)
+	scores(p, d, y, i)
+	normalise(p, 0)
 }
 
-// softmax is Probabilities, and returns −log p_b.
-func softmax(p []float64, d *data.Data, y []float64, i, b int) float64 {
+func scores(t []float64, d *data.Data, y []float64, i int) {
 	col, val := d.Row(i)
-	most, total := math.Inf(-1), 0.0
-	for k := range p {
-		p[k] = dot(col, val, y[k*d.Dim:(k+1)*d.Dim])
-		most = max(most, p[k])
+	for k := range t {
+		t[k] = dot(col, val, y[k*d.Dim:(k+1)*d.Dim])
 	}
-	behind := most - p[b]
-	for k, t := range p {
-		p[k] = math.Exp(t - most)
-		total += p[k]
-	}
-	for k := range p {
-		p[k] /= total
-	}
-	return math.Log(total) + behind
 }
 
-// softmax writes the probabilities of the classes for row i, and returns its loss.
-func (s *sum) softmax(p []float64, i int) float64 {
-	return softmax(p, s.data, s.y, i, int(s.data.Label[i]))
+// normalise makes scores the probabilities of the classes, and returns −log p_b.
+func normalise(t []float64, b int) float64 {
+	most, total := slices.Max(t), 0.0
+	behind := most - t[b]
+	for k := range t {
+		t[k] -= most
+	}
+	kernel.Exp(t, t)
+	for _, e := range t {
+		total += e
+	}
+	kernel.Scale(t, 1/total, t)
+	return math.Log(total) + behind
 }
 
 func (s *sum) terms(firsts []float64, i int) (value float64) {
@@ -48,33 +50,43 @@ func (s *sum) terms(firsts []float64, i int) (value float64) {
 		value, firsts[0] = s.loss.valueFirst(dot(col, val, s.y), s.data.Label[i])
 		return value
 	}
-	value = s.softmax(firsts, i)
-	firsts[int(s.data.Label[i])]--
-	return value
+	scores(firsts, s.data, s.y, i)
+	return s.factors(firsts, nil, i)
+}
+
+// factors makes of a row's scores by y, and by v, what its sums take times a: for hessVec
+// p_k(u_k − Σ p_l·u_l), else p_k − [k = b]; it returns the loss. All by the row's weight.
+func (s *sum) factors(t, u []float64, i int) (loss float64) {
+	b, w := int(s.data.Label[i]), s.weight(i)
+	loss = w * normalise(t, b)
+	if s.kind == hessVec {
+		mean := mat.Dot(t, u)
+		for k := range t {
+			t[k] *= w * (u[k] - mean)
+		}
+		return loss
+	}
+	t[b]--
+	kernel.Scale(t, w, t)
+	return loss
 }
 
 // classesRow is row for Softmax, but for the Hessian.
 func (s *sum) classesRow(acc []float64, i int) {
-	var buffer [mostClasses]float64
-	d, w := s.data.Dim, s.weight(i)
-	p := buffer[:len(s.y)/d]
+	var first, second [mostClasses]float64
+	d := s.data.Dim
+	t, u := first[:len(s.y)/d], second[:len(s.y)/d]
+	scores(t, s.data, s.y, i)
+	if s.kind == hessVec {
+		scores(u, s.data, s.v, i)
+	}
+	loss := s.factors(t, u, i)
+	if s.kind == value {
+		acc[0] += loss
+		return
+	}
 	col, val := s.data.Row(i)
-	switch s.kind {
-	case value:
-		acc[0] += w * s.softmax(p, i)
-	case gradient:
-		s.terms(p, i)
-		for k, first := range p {
-			axpy(acc[k*d:(k+1)*d], w*first, col, val)
-		}
-	case hessVec: // p_k(u_k − Σ p_l·u_l), u_k = aᵀv_k
-		s.softmax(p, i)
-		mean := 0.0
-		for k, pk := range p {
-			mean += pk * dot(col, val, s.v[k*d:(k+1)*d])
-		}
-		for k, pk := range p {
-			axpy(acc[k*d:(k+1)*d], w*pk*(dot(col, val, s.v[k*d:(k+1)*d])-mean), col, val)
-		}
+	for k, f := range t {
+		axpy(acc[k*d:(k+1)*d], f, col, val)
 	}
 }

@@ -42,7 +42,7 @@ func (s *sum) row(acc []float64, stride, i int) {
 		p := buffer[:len(s.y)/d]
 		s.curve(p, i)
 		for k := range p {
-			for l := range p[:k+1] {
+			for l := range k + 1 {
 				rankOne(acc[k*d*stride+l*d:], stride, s.curvature(p, k, l, i), col, val)
 			}
 		}
@@ -114,7 +114,7 @@ func dots4(y, a0, a1, a2, a3 []float64) (s0, s1, s2, s3 float64) {
 // curve writes what curvature takes of row i: ℓ″(t), of Softmax the probabilities.
 func (s *sum) curve(p []float64, i int) {
 	if s.loss == Softmax {
-		s.softmax(p, i)
+		Probabilities(p, s.data, s.y, i)
 		return
 	}
 	col, val := s.data.Row(i)
@@ -142,7 +142,7 @@ type worker struct {
 }
 
 func (w *worker) rows(acc []float64, stride, lo, hi int, s *sum) {
-	if stride > 0 && blocky(s.data) {
+	if (stride > 0 || s.loss == Softmax) && blocky(s.data) {
 		w.block.add(acc, stride, s, lo, hi)
 		return
 	}
@@ -165,7 +165,6 @@ func (w *worker) chunk(n, stride, lo int, s *sum) {
 	w.rows(w.part, stride, lo, min(lo+chunkRows, s.data.Rows()), s)
 }
 
-// addAll adds the terms of all rows to acc, in chunks that the workers share.
 func addAll(workers []worker, acc []float64, stride, n int, s *sum) {
 	total := s.data.Rows()
 	if total <= chunkRows {
@@ -211,7 +210,6 @@ func addTo(dst, src []float64) {
 	}
 }
 
-// dot is aᵀy for a row a; one without gaps needs no columns.
 func dot(col []int32, val, y []float64) float64 {
 	if len(val) == len(y) {
 		return mat.Dot(val, y)

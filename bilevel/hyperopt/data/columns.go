@@ -65,7 +65,7 @@ func (t *table) measure(k int, name string, opt *ReadOptions) (Column, error) {
 	}
 	switch {
 	case filled == 0:
-		return c, fmt.Errorf("column %s has no value", quote(c.Name))
+		return c, marked{fmt.Errorf("column %s has no value", quote(c.Name)), ErrCell}
 	case len(numbers) == filled:
 		fill := middle(numbers, opt.Impute)
 		c.Fill = &fill

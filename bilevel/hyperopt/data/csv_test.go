@@ -30,11 +30,7 @@ func denseRows(d *Data) [][]float64 {
 	return rows
 }
 
-const shop = "id;city;sex;age;spent;bought\n" +
-	"a1;Oslo;f;34;1,5;yes\n" +
-	"a2;Rome;m;;2;no\n" +
-	"a3;Lima;m;51;;yes\n" +
-	"a4;Oslo;;40;4,25;no\n"
+const shop = "id;city;sex;age;spent;bought\na1;Oslo;f;34;1,5;yes\na2;Rome;m;;2;no\na3;Lima;m;51;;yes\na4;Oslo;;40;4,25;no\n"
 
 func TestReadCSVColumns(t *testing.T) {
 	opt := ReadOptions{Categorical: true, Impute: "median", Drop: []string{"id"}}

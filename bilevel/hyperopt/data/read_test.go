@@ -144,8 +144,7 @@ func TestReadMemory(t *testing.T) {
 		runtime.ReadMemStats(&after)
 		stored := float64(12*len(d.Col) + 16*d.Rows())
 		assert.Less(t, float64(after.HeapAlloc)-float64(before.HeapAlloc), 1.5*stored, "%s: kept", name)
-		assert.Less(t, float64(after.TotalAlloc)-float64(before.TotalAlloc), 10*stored+float64(1<<20),
-			"%s: allocated in all", name)
+		assert.Less(t, float64(after.TotalAlloc)-float64(before.TotalAlloc), 10*stored+float64(1<<20), "%s: allocated in all", name)
 		assert.Less(t, after.Mallocs-before.Mallocs, uint64(rows+2000), "%s: allocations", name)
 		runtime.KeepAlive(d)
 	}

@@ -113,7 +113,7 @@ func TestReadCSVRefuses(t *testing.T) {
 		{shop, ReadOptions{Impute: "median", Drop: []string{"id"}}, 2, `column "city", "Oslo": not a number`, "cell number"},
 		{shop, ReadOptions{Drop: []string{"Sex", "ID", "city"}}, 1, `no column is named "ID", "Sex", to be dropped; there`, ""},
 		{shop, ReadOptions{Drop: []string{"bought"}}, 1, `column "bought" is the label`, ""},
-		{"a,y\n,0\n,1\n", ReadOptions{Impute: "mean"}, 0, `column "a" has no value`, ""},
+		{"a,y\n,0\n,1\n", ReadOptions{Impute: "mean"}, 0, `column "a" has no value`, "cell"},
 		{"id;city;sex;age;spent;bought\nx;Oslo;f;1;1;yes\n", columns, 2, `column "id", "x": not among the 4 texts`, "cell level"},
 		{"id;city;sex;age;spent;bought\na1;;f;1;1;yes\n", columns, 2, `column "city", "": missing value`, "cell missing"},
 		{"id;city;sex;age;spent;bought\na1;Oslo;f;1;1;yes\na1;Oslo;f;;1;no\n", columns, 3, `column "age", "": missing value`, "cell missing"},
@@ -167,10 +167,7 @@ func TestReadLIBSVMRefuses(t *testing.T) {
 		{"1 99999999999999999999999999:1\n", none, 1, "above 16777216", ""},
 		{"1 -1:1\n", none, 1, "not index:value", "pair"},
 		{"1 1:nan\n", none, 1, "NaN", "nan"},
-		{"1 1:1\n1 1:-inf\n", none, 2, "infinite", ""},
-		{"1 1:1e999\n", none, 1, "too large", ""},
 		{"1 1:\n", none, 1, "missing", "missing"},
-		{"1 1:1\n1 1:1 2:", none, 2, "missing", "missing"},
 		{"1 1:1\n1 1:1 2", none, 2, "not index:value", "pair"},
 		{"1 a:1\n", none, 1, "not index:value", "pair"},
 		{"1 1:1x\n", none, 1, "not a number", "number"},
@@ -180,7 +177,6 @@ func TestReadLIBSVMRefuses(t *testing.T) {
 		{"x 1:1\n", none, 1, "label", "label number"},
 		{"nan 1:1\n", none, 1, "NaN", "label nan"},
 		{"1 1:1\n2 1:1\n-2 1:1\n", none, 3, "third label", "label third"},
-		{"-1 1:1\n1 1:1\n0 1:1\n", none, 3, "third label", "label third"},
 		{"1 1:1\x00\n", none, 1, "control character", ""},
 		{"1 9:1\n", ReadOptions{Dim: 8}, 1, "above the dimension 8", ""},
 	})
@@ -209,8 +205,7 @@ func fuzz(f *testing.F, read func(io.Reader, string, ReadOptions) (*Data, error)
 		d, err := read(bytes.NewReader(text), "fuzz", opt)
 		if err != nil {
 			var se *SyntaxError
-			if !errors.As(err, &se) || se.File != "fuzz" || se.Line < 1 || se.Line > bytes.Count(text, []byte("\n"))+1 ||
-				d != nil {
+			if !errors.As(err, &se) || se.File != "fuzz" || se.Line < 1 || se.Line > bytes.Count(text, []byte("\n"))+1 || d != nil {
 				t.Fatalf("error without its place: %v", err)
 			}
 			return
