@@ -38,22 +38,18 @@ func TestLargeMuGIsTold(t *testing.T) {
 	}
 	wide := bileveltest.NewWavy[bilevel.Sample](0.2)
 	wide.Dy, wide.N = 8, 80
-	sum, err := quadratic.New(noisy(0.2, quadratic.Options{Dx: 4, Dy: 5, Seed: 3, Terms: 80, MuG: 0.3}))
-	require.NoError(t, err)
+	sum := must(quadratic.New(noisy(0.2, quadratic.Options{Dx: 4, Dy: 5, Seed: 3, Terms: 80, MuG: 0.3})))
 	wavy := bileveltest.NewWavy[bilevel.Sample](0.3)
 	for name, p := range map[string]bilevel.Problem{"wavy": wavy, "wide": wide, "sum": sum} {
 		for _, kind := range []string{"STABLE", "RSVRB"} {
-			entry, err := method.Lookup(kind)
-			require.NoError(t, err)
+			entry := must(method.Lookup(kind))
 			run := func(mu float64, seed uint64) (*bilevel.Solver, bilevel.Result) {
 				tuning := method.Tuning{MuG: mu, LG: 3, CGxy: math.Inf(1)}
 				if entry.Needs.Alpha {
 					tuning.Alpha, tuning.Beta = bilevel.Power{C: 0.1, P: 0.5}, bilevel.Power{C: 0.3, P: 0.5}
 				}
-				s, err := bilevel.New(p, entry.New(tuning), bilevel.Options{Seed: seed, Set: bilevel.Ball{Radius: 1}})
-				require.NoError(t, err)
-				r, err := s.Run(t.Context(), bilevel.Run{Steps: 1500})
-				require.NoError(t, err)
+				s := must(bilevel.New(p, entry.New(tuning), bilevel.Options{Seed: seed, Set: bilevel.Ball{Radius: 1}}))
+				r := must(s.Run(t.Context(), bilevel.Run{Steps: 1500}))
 				return s, r
 			}
 			s, _ := run(1e-3, 1)
@@ -88,10 +84,8 @@ func (p saddle) HessG(gyy *mat.Sym, x, y []float64, phi []bilevel.Sample) error 
 
 func TestNotConvexIsTold(t *testing.T) {
 	p := saddle{bileveltest.NewWavy[bilevel.Sample](0.3)}
-	s, err := bilevel.New(p, bilevel.STABLE{MuG: 0.1}, bilevel.Options{Set: bilevel.UniformBox(3, -3, 3)})
-	require.NoError(t, err)
-	r, err := s.Run(t.Context(), bilevel.Run{Steps: 1000})
-	require.NoError(t, err)
+	s := must(bilevel.New(p, bilevel.STABLE{MuG: 0.1}, bilevel.Options{Set: bilevel.UniformBox(3, -3, 3)}))
+	r := must(s.Run(t.Context(), bilevel.Run{Steps: 1000}))
 	h, _ := s.Health()
 	assert.True(t, h.NotConvex)
 	assert.InDelta(t, lowest(t, p, s), h.Least, 4*h.LeastErr)

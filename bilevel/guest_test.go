@@ -72,15 +72,11 @@ func (m *scripted) State(st *bilevel.State) {
 }
 
 func newQuadratic(t *testing.T) *quadratic.Problem {
-	p, err := quadratic.New(quadratic.Options{Dx: 3, Dy: 4, Seed: 2, SigmaGy: 1, SigmaFx: 1})
-	require.NoError(t, err)
-	return p
+	return must(quadratic.New(quadratic.Options{Dx: 3, Dy: 4, Seed: 2, SigmaGy: 1, SigmaFx: 1}))
 }
 
 func start(t *testing.T, m bilevel.Method, opt bilevel.Options) *bilevel.Solver {
-	s, err := bilevel.New(newQuadratic(t), m, opt)
-	require.NoError(t, err)
-	return s
+	return must(bilevel.New(newQuadratic(t), m, opt))
 }
 
 // wander uses all of that, and all that an Iteration offers.

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"stable/bilevel/bileveltest"
 	"stable/mat"
 )
 
@@ -142,14 +143,12 @@ func TestRunStops(t *testing.T) {
 		{Run{Time: time.Nanosecond}, TimeLimit, 1},
 	} {
 		s := start()
-		r, err := s.Run(t.Context(), c.run)
-		require.NoError(t, err)
+		r := bileveltest.Must(s.Run(t.Context(), c.run))
 		assert.Equal(t, c.want, r.Reason)
 		assert.Equal(t, c.steps, r.Steps, c.want)
 		assert.Equal(t, []uint64{2 * uint64(c.steps), 3 * uint64(c.steps)}, []uint64{r.Counts.Xi, r.Counts.Phi})
 		assert.Equal(t, [][]float64{s.X(), s.Y(), s.Mean()}, [][]float64{r.X, r.Y, r.Mean})
-		on, err := s.Run(t.Context(), Run{Steps: 2})
-		require.NoError(t, err)
+		on := bileveltest.Must(s.Run(t.Context(), Run{Steps: 2}))
 		assert.Equal(t, []int{2, c.steps + 2}, []int{on.Steps, s.K()})
 		assert.True(t, r.X[0] != on.X[0] && r.Y[0] != on.Y[0] && r.Mean[0] != on.Mean[0], "a result changes afterwards")
 	}
@@ -165,15 +164,13 @@ func TestRunStops(t *testing.T) {
 	assert.Equal(t, 4, r.Steps)
 
 	exact := newSolver(t, newWavy(0.1), plain, Options{UpperBatch: Full, LowerBatch: Full})
-	r, err = exact.Run(t.Context(), Run{Tol: 1e-9, Window: 10, Steps: 100000})
-	require.NoError(t, err)
+	r = bileveltest.Must(exact.Run(t.Context(), Run{Tol: 1e-9, Window: 10, Steps: 100000}))
 	assert.Equal(t, ToleranceMet, r.Reason)
 	gy := make([]float64, 4)
 	require.NoError(t, newWavy(0.1).GradG(gy, r.X, r.Y, nil))
 	assert.Less(t, mat.Norm(gy), 1e-8)
 	assert.Empty(t, r.Warnings)
-	r, err = newSolver(t, newWavy(0), STABLE{Alpha: Constant(0), Beta: Constant(0), MuG: 0.1}, Options{}).Run(t.Context(), Run{Steps: 3})
-	require.NoError(t, err)
+	r = bileveltest.Must(newSolver(t, newWavy(0), STABLE{Alpha: Constant(0), Beta: Constant(0), MuG: 0.1}, Options{}).Run(t.Context(), Run{Steps: 3}))
 	assert.Equal(t, []string{"x and y have not left the start: it is stationary, or the run too short"}, r.Warnings)
 
 	for want, bad := range map[string]Run{
@@ -195,6 +192,14 @@ func TestRunStops(t *testing.T) {
 		Arrived + 1: "Reason(9)", -1: "Reason(-1)"} {
 		assert.Equal(t, want, r.String())
 	}
+}
+
+func TestExplodeWithoutBound(t *testing.T) {
+	m := plain
+	m.Plain, m.Beta = true, Constant(1e300)
+	s := newSolver(t, newWavy(0), m, Options{Explode: math.Inf(1), Y0: []float64{1e10, 1, 1, 1}})
+	r, err := s.Run(t.Context(), Run{Steps: 1})
+	assert.ErrorIs(t, err, ErrDiverged, "%v", r.Y)
 }
 
 // hooked is a problem of streams without end that does something else in the matrices and GradF.
@@ -327,7 +332,6 @@ func TestWindow(t *testing.T) {
 		it.NextX()[0] += map[bool]float64{false: 1e-9, true: 1}[it.K() == 4]
 		return it.UseSteps(1, 1, 0)
 	}}
-	r, err := newSolver(t, newWavy(0), creep, Options{}).Run(t.Context(), Run{Tol: 1e-3, Window: 7, Steps: 99})
-	require.NoError(t, err)
+	r := bileveltest.Must(newSolver(t, newWavy(0), creep, Options{}).Run(t.Context(), Run{Tol: 1e-3, Window: 7, Steps: 99}))
 	assert.Equal(t, 12, r.Steps)
 }

@@ -99,9 +99,7 @@ func newWavy(noise float64) *wavy { return bileveltest.NewWavy[Sample](noise) }
 
 func newSolver(t testing.TB, p Problem, m Method, opt Options) *Solver {
 	t.Helper()
-	s, err := New(p, m, opt)
-	require.NoError(t, err)
-	return s
+	return bileveltest.Must(New(p, m, opt))
 }
 
 func steps(t testing.TB, s *Solver, n int) {
@@ -135,13 +133,11 @@ var floors = strings.Fields(`doc.go errors.go problem.go health.go state.go orac
 
 // Every file uses only what it declares itself, or a file before it in floors.
 func TestUsesPointDown(t *testing.T) {
-	names, err := filepath.Glob("*.go")
-	require.NoError(t, err)
+	names := bileveltest.Must(filepath.Glob("*.go"))
 	fset, floor := token.NewFileSet(), map[string]int{}
 	var files []*ast.File
 	for i, name := range floors {
-		f, err := parser.ParseFile(fset, name, nil, 0)
-		require.NoError(t, err)
+		f := bileveltest.Must(parser.ParseFile(fset, name, nil, 0))
 		files, floor[name] = append(files, f), i
 	}
 	for _, name := range names {
@@ -217,10 +213,8 @@ func TestPromise(t *testing.T) {
 		n := 1 + rng.IntN(12)
 		p, jump := newBowls(2, n), math.Pow(10, -4+5*rng.Float64())
 		mu := []float64{0.5, 1, 1.0001, 1.3, 2}[seed%5]
-		with, err := NewEstimator(p, mu, math.Inf(1))
-		require.NoError(t, err)
-		without, err := NewEstimator(silent{p}, mu, math.Inf(1))
-		require.NoError(t, err)
+		with := bileveltest.Must(NewEstimator(p, mu, math.Inf(1)))
+		without := bileveltest.Must(NewEstimator(silent{p}, mu, math.Inf(1)))
 		x, y := []float64{0.3, 0}, make([]float64, n)
 		for k := range 60 {
 			phi := []Sample{Sample(rng.Uint64()), Sample(rng.Uint64())}[:1+k%2]
@@ -282,9 +276,8 @@ func TestBrokenPromise(t *testing.T) {
 	for want, p := range map[string]Problem{
 		"step 0: ConvexityAt is 1, and entry (0, 0) of g_yy": bent, "not positive definite": hollow{newBowls(1, 2)},
 	} {
-		e, err := NewEstimator(p, 0.5, math.Inf(1))
-		require.NoError(t, err)
-		err = e.Init([]float64{0}, make([]float64, 2), []Sample{1})
+		e := bileveltest.Must(NewEstimator(p, 0.5, math.Inf(1)))
+		err := e.Init([]float64{0}, make([]float64, 2), []Sample{1})
 		require.ErrorIs(t, err, ErrBrokenPromise)
 		assert.ErrorContains(t, err, want)
 	}
@@ -302,14 +295,12 @@ func (hollow) HessG(gyy *mat.Sym, _, _ []float64, _ []Sample) error {
 
 // Init forgets all that was before it.
 func TestEstimatorInitAgain(t *testing.T) {
-	used, err := NewEstimator(newWavy(0.5), 0.9, 1.5)
-	require.NoError(t, err)
+	used := bileveltest.Must(NewEstimator(newWavy(0.5), 0.9, 1.5))
 	require.NoError(t, used.Init([]float64{1, 2, 3}, []float64{4, 3, 2, 1}, []Sample{1, 2}))
 	for k := range 3 {
 		require.NoError(t, used.Update(0.2, []float64{1, -1, float64(k)}, make([]float64, 4), []Sample{Sample(k)}))
 	}
-	fresh, err := NewEstimator(newWavy(0.5), 0.9, 1.5)
-	require.NoError(t, err)
+	fresh := bileveltest.Must(NewEstimator(newWavy(0.5), 0.9, 1.5))
 	for _, e := range []*Estimator{used, fresh} {
 		require.NoError(t, e.Init([]float64{0.3, 0, -0.2}, []float64{0, 1, 0, -1}, []Sample{7}))
 		require.NoError(t, e.Update(0.4, []float64{0, 1, 0}, make([]float64, 4), []Sample{8, 9}))

@@ -13,6 +13,7 @@ import (
 
 	"stable/bilevel"
 	"stable/bilevel/auto"
+	"stable/bilevel/bileveltest"
 	"stable/bilevel/check"
 	"stable/mat"
 )
@@ -26,8 +27,7 @@ func TestErrors(t *testing.T) {
 		keptNum, keptVec = x.At(0), y
 		return y.Sum()
 	})
-	_, err := other.ValueG([]float64{1, 2}, []float64{3, 4}, nil)
-	require.NoError(t, err)
+	bileveltest.Must(other.ValueG([]float64{1, 2}, []float64{3, 4}, nil))
 	var own, ownResult num
 	first := func(kept *num, v num) num {
 		if *kept == (num{}) {
@@ -131,8 +131,7 @@ func TestBuffersOfTheCaller(t *testing.T) {
 			z := y.Dot(auto.Data(data(s)))
 			return z.Softplus().Add(y.WeightedSquares(x.Exp())).Add(z.Mul(x.Dot(auto.Data(data(s)))))
 		}
-		p, err := auto.New(auto.Losses{Dx: 4, Dy: 4, Upper: 6, Lower: 6, F: g, G: g})
-		require.NoError(t, err)
+		p := bileveltest.Must(auto.New(auto.Losses{Dx: 4, Dy: 4, Upper: 6, Lower: 6, F: g, G: g}))
 		return all(t, p, []float64{.1, .2, .3, .4}, []float64{.5, .6, -.7, .8}, []float64{1, -1, 2, 1}, nil)
 	}
 	fresh := of(func(s bilevel.Sample) []float64 { return a[s] })
@@ -162,12 +161,11 @@ func TestEdgesOfDomains(t *testing.T) {
 }
 
 func TestErrorNamesTheSample(t *testing.T) {
-	p, err := auto.New(auto.Losses{Dx: 1, Dy: 1, Upper: 4, Lower: 4,
+	p := bileveltest.Must(auto.New(auto.Losses{Dx: 1, Dy: 1, Upper: 4, Lower: 4,
 		F:     func(x, y vec, s bilevel.Sample) num { return y.At(0).Shift(-float64(s)).Log() },
 		G:     func(x, y vec, s bilevel.Sample) num { return y.SquaredNorm() },
 		MeanG: func(x, y vec) num { return y.At(0).Neg().Log() },
-	})
-	require.NoError(t, err)
+	}))
 	x, y, u, v := []float64{1}, []float64{1.5}, []float64{0}, []float64{0}
 	require.ErrorContains(t, p.GradF(u, v, x, y, nil), "auto: f at sample 2: Log of -0.5 is NaN (errors_test.go:")
 	require.ErrorContains(t, p.GradG(u, x, y, nil), "auto: g at the mean: Log of -1.5 is NaN (errors_test.go:")
@@ -176,8 +174,7 @@ func TestErrorNamesTheSample(t *testing.T) {
 	require.ErrorContains(t, p.GradG(u, x, y, []bilevel.Sample{0, 4}), "auto: g: sample 4, but there are 4")
 
 	loss := func(x, y vec, s bilevel.Sample) num { return y.SquaredNorm() }
-	p, err = auto.New(auto.Losses{Dx: 1, Dy: 1, Upper: 1, F: loss, G: loss})
-	require.NoError(t, err)
+	p = bileveltest.Must(auto.New(auto.Losses{Dx: 1, Dy: 1, Upper: 1, F: loss, G: loss}))
 	require.NoError(t, p.GradF(u, v, x, y, nil))
 	require.ErrorIs(t, p.GradG(u, x, y, nil), bilevel.ErrNoExact)
 }
@@ -209,8 +206,7 @@ func TestPanicsOfTheCaller(t *testing.T) {
 		}
 		return y.SquaredNorm()
 	}
-	p, err := auto.New(auto.Losses{Dx: 1, Dy: 1, F: loss, G: loss})
-	require.NoError(t, err)
+	p = bileveltest.Must(auto.New(auto.Losses{Dx: 1, Dy: 1, F: loss, G: loss}))
 	x, y, u := []float64{1}, []float64{1}, []float64{0}
 	assert.PanicsWithValue(t, mine, func() { _ = p.GradG(u, x, y, []bilevel.Sample{1}) })
 	require.NoError(t, p.GradG(u, x, y, sample0))
@@ -261,13 +257,10 @@ func TestForgottenSizes(t *testing.T) {
 		"Losses.Upper": {Dx: 1, Dy: 1, Lower: 3, F: loss, G: loss},
 		"Losses.Lower": {Dx: 1, Dy: 1, Upper: 3, F: loss, G: loss},
 	} {
-		p, err := auto.New(l)
-		require.NoError(t, err)
-		s, err := bilevel.New(p, bilevel.STABLE{MuG: 1}, bilevel.Options{})
-		require.NoError(t, err)
+		p := bileveltest.Must(auto.New(l))
+		s := bileveltest.Must(bilevel.New(p, bilevel.STABLE{MuG: 1}, bilevel.Options{}))
 		require.ErrorContains(t, s.Step(), "a finite sum must give its number of terms there (in package auto: "+field+")")
-		r, err := check.Problem(p, check.Options{})
-		require.NoError(t, err)
+		r := bileveltest.Must(check.Problem(p, check.Options{}))
 		require.ErrorContains(t, r.Err(), "in package auto: "+field)
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"stable/bilevel"
 	"stable/bilevel/auto"
+	"stable/bilevel/bileveltest"
 	"stable/mat"
 )
 
@@ -20,9 +21,7 @@ type (
 
 func lowerLoss(t testing.TB, dx, dy int, g func(x, y vec) num) *auto.Problem {
 	loss := func(x, y vec, _ bilevel.Sample) num { return g(x, y) }
-	p, err := auto.New(auto.Losses{Dx: dx, Dy: dy, Upper: 1, Lower: 1, F: loss, G: loss})
-	require.NoError(t, err)
-	return p
+	return bileveltest.Must(auto.New(auto.Losses{Dx: dx, Dy: dy, Upper: 1, Lower: 1, F: loss, G: loss}))
 }
 
 var sample0 = []bilevel.Sample{0}
@@ -66,8 +65,7 @@ func TestFunctions(t *testing.T) {
 				second := c.both(a)
 				for oracle, want := range map[string]float64{"ValueG": 4 * c.val(a), "GradG": c.first(a), "HessVecG": second,
 					"HessG": second} {
-					u, err := oracles[oracle](sample0)
-					require.NoError(t, err)
+					u := bileveltest.Must(oracles[oracle](sample0))
 					for _, got := range []float64{u[0], u[len(u)-1]} {
 						assert.InDelta(t, want, got, 1e-14*math.Abs(want)+1e-320, oracle)
 					}
@@ -178,8 +176,7 @@ func TestOperations(t *testing.T) {
 
 func TestQuotientHasOneRounding(t *testing.T) {
 	p := lowerLoss(t, 1, 1, func(x, y vec) num { return y.At(0).Div(auto.Const(49)).Add(y.At(0).Div(x.At(0))) })
-	v, err := p.ValueG([]float64{49}, []float64{49}, nil)
-	require.NoError(t, err)
+	v := bileveltest.Must(p.ValueG([]float64{49}, []float64{49}, nil))
 	assert.Equal(t, 2.0, v)
 	assert.Equal(t, math.Inf(-1), p.ConvexityAt([]float64{49}))
 }

@@ -13,6 +13,7 @@ import (
 
 	"stable/bilevel"
 	"stable/bilevel/auto"
+	"stable/bilevel/bileveltest"
 	"stable/bilevel/check"
 	"stable/bilevel/hyperopt/data"
 	"stable/mat"
@@ -63,8 +64,7 @@ func TestExamplesPassTheChecks(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			for seed := range uint64(2) {
 				e.o.Seed = seed
-				report, err := check.Problem(e.p, e.o)
-				require.NoError(t, err)
+				report := bileveltest.Must(check.Problem(e.p, e.o))
 				require.NoError(t, report.Err(), report)
 				if name != "simulator" { // whose f has no exact value
 					assert.Empty(t, report.Skipped)
@@ -77,8 +77,7 @@ func TestExamplesPassTheChecks(t *testing.T) {
 func all(t testing.TB, p bilevel.Problem, x, y, v []float64, batch []bilevel.Sample) (written []float64) {
 	oracles := calls(p, x, y, v)
 	for _, name := range slices.Sorted(maps.Keys(oracles)) {
-		u, err := oracles[name](batch)
-		require.NoError(t, err)
+		u := bileveltest.Must(oracles[name](batch))
 		written = append(written, u...)
 	}
 	return written
@@ -128,13 +127,11 @@ func TestMemoryGrows(t *testing.T) {
 		}
 		return u.Square().Sum().Scale(0.5)
 	}
-	p, err := auto.New(auto.Losses{Dx: d, Dy: d, F: loss, G: loss})
-	require.NoError(t, err)
+	p := bileveltest.Must(auto.New(auto.Losses{Dx: d, Dy: d, F: loss, G: loss}))
 	x, y, v := pointOf(p)
 	product := calls(p, x, y, v)["HessVecG"]
 	for _, some := range []batch{{0}, {3}, {1}, {7}, {2}} {
-		h, err := product(some)
-		require.NoError(t, err)
+		h := bileveltest.Must(product(some))
 		for i := range h {
 			want := x[i] * x[i] * v[i] * math.Pow(4, float64(some[0]))
 			require.InDelta(t, want, h[i], 1e-13*math.Abs(want))

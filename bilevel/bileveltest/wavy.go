@@ -1,5 +1,5 @@
-// Package bileveltest, which makes no promise to others, holds problems for the tests of this
-// module's solvers and methods.
+// Package bileveltest, which makes no promise to others, holds problems, and Must, for the tests of
+// this module's solvers and methods.
 package bileveltest
 
 import (
@@ -180,19 +180,6 @@ func Solve(a *mat.Sym, b []float64) []float64 {
 	return x
 }
 
-// Turn is a schedule that is 0.1, and V from step K on.
-type Turn struct {
-	K int
-	V float64
-}
-
-func (s Turn) At(k int) float64 {
-	if k >= s.K {
-		return s.V
-	}
-	return 0.1
-}
-
 // Problem is bilevel.Problem.
 type Problem[S ~uint64] interface {
 	Dims() (dx, dy int)
@@ -243,4 +230,12 @@ func (f *Faulty[S]) GradXG(gx, x, y []float64, phi []S) error {
 		GradXG(gx, x, y []float64, phi []S) error
 	})
 	return f.spoil("g_x", gx, p.GradXG(gx, x, y, phi))
+}
+
+// Must returns v, and panics with an error.
+func Must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
 }

@@ -54,8 +54,7 @@ func TestAdaptedProblemsAreRight(t *testing.T) {
 		"mean variance": portfolio(t, 4, 12),
 		"one asset":     portfolio(t, 1, 5),
 	} {
-		r, err := check.Problem(Adapt(c), check.Options{MuG: 1})
-		require.NoError(t, err)
+		r := bileveltest.Must(check.Problem(Adapt(c), check.Options{MuG: 1}))
 		assert.NoError(t, r.Err(), name)
 		var done []string
 		for _, p := range r.Passed {
@@ -73,9 +72,7 @@ func portfolio(t testing.TB, assets, scenarios int) *MeanVariance {
 			r.Set(i, j, r.At(i, j)+0.1*float64(j+1))
 		}
 	}
-	m, err := NewMeanVariance(r, 0.7)
-	require.NoError(t, err)
-	return m
+	return bileveltest.Must(NewMeanVariance(r, 0.7))
 }
 
 func TestMeanVarianceOptimum(t *testing.T) {
@@ -83,8 +80,7 @@ func TestMeanVarianceOptimum(t *testing.T) {
 	x, want, err := m.Optimum()
 	require.NoError(t, err)
 	grad := make([]float64, 5)
-	f, err := Adapt(m).Objective(grad, x)
-	require.NoError(t, err)
+	f := bileveltest.Must(Adapt(m).Objective(grad, x))
 	assert.InDelta(t, want, f, 1e-13)
 	assert.Less(t, mat.Norm(grad), 1e-12)
 
@@ -96,8 +92,7 @@ func TestMeanVarianceOptimum(t *testing.T) {
 		mean += v / 40
 		square += v * v / 40
 	}
-	f, err = Adapt(m).Objective(nil, x)
-	require.NoError(t, err)
+	f = bileveltest.Must(Adapt(m).Objective(nil, x))
 	assert.InEpsilon(t, -mean+0.7*(square-mean*mean), f, 1e-12)
 
 	_, _, err = portfolio(t, 3, 3).Optimum() // three scenarios span two directions
@@ -123,9 +118,7 @@ func newMethod(name string, alpha, beta bilevel.Schedule) bilevel.Method {
 
 func newSolver(t testing.TB, m bilevel.Method, c Composition, o bilevel.Options) *bilevel.Solver {
 	t.Helper()
-	s, err := bilevel.New(Adapt(c), m, o)
-	require.NoError(t, err)
-	return s
+	return bileveltest.Must(bilevel.New(Adapt(c), m, o))
 }
 
 func TestMethodsFollowTheirPapers(t *testing.T) {
@@ -165,8 +158,7 @@ func TestMethodsFollowTheirPapers(t *testing.T) {
 						}
 					}
 					require.NoError(t, mirror.Gradients(dh, x, phi))
-					_, err := mirror.Outer(df, y, xi)
-					require.NoError(t, err)
+					bileveltest.Must(mirror.Outer(df, y, xi))
 					xOld, x = x, slices.Clone(x)
 					for i := range x {
 						v := x[i] - alpha.At(k)*mat.Dot(dh.Row(i), df)
@@ -196,7 +188,7 @@ func TestWeightAboveOneIsRefused(t *testing.T) {
 		_, err := bilevel.New(Adapt(newWaves()), newMethod(name, one, bilevel.Constant(1.5)), bilevel.Options{})
 		require.ErrorIs(t, err, bilevel.ErrOption)
 		assert.ErrorContains(t, err, name+".Beta at step 0 is 1.5")
-		s := newSolver(t, newMethod(name, one, bileveltest.Turn{K: 2, V: 1.5}), newWaves(), bilevel.Options{})
+		s := newSolver(t, newMethod(name, one, bilevel.Power{C: 0.5, P: -1}), newWaves(), bilevel.Options{})
 		r, err := s.Run(t.Context(), bilevel.Run{Steps: 5})
 		assert.ErrorContains(t, err, "Beta at step 2 is 1.5")
 		assert.Equal(t, 2, r.Steps)

@@ -35,7 +35,7 @@ func newBent(t testing.TB) bent {
 	b := mattest.Dense(2, 3, 5)
 	mat.Scale(b, 1/mat.NormFrob(b), b)
 	logCosh := func(u auto.Vec) auto.Num { return u.Scale(2).Softplus().Sub(u).Shift(-math.Ln2).Sum() }
-	p, err := auto.New(auto.Losses{
+	p := bileveltest.Must(auto.New(auto.Losses{
 		Dx: 2, Dy: 3, Upper: 1, Lower: 1,
 		F: func(x, y auto.Vec, _ bilevel.Sample) auto.Num { return logCosh(x.Shift(-1)).Add(logCosh(y.Shift(1))) },
 		G: func(x, y auto.Vec, _ bilevel.Sample) auto.Num {
@@ -45,8 +45,7 @@ func newBent(t testing.TB) bent {
 			}
 			return g
 		},
-	})
-	require.NoError(t, err)
+	}))
 	return bent{p, implicit.NewTruth(p)}
 }
 
@@ -72,8 +71,7 @@ func subjects(t testing.TB) map[string]subject {
 		"steep":                  {Dx: 5, Dy: 2, Seed: 2, CrossNorm: 4},
 		"quadratic lower, not F": {Dx: 3, Dy: 3, Seed: 3, Nonconvex: 1.5, CrossNorm: 2},
 	} {
-		p, err := quadratic.New(o)
-		require.NoError(t, err)
+		p := bileveltest.Must(quadratic.New(o))
 		m[name] = subject{p, p.Constants(0)} // of which MaxAlpha uses what holds everywhere, because L is 0
 	}
 	return m
@@ -81,9 +79,7 @@ func subjects(t testing.TB) map[string]subject {
 
 func newFlow(t testing.TB, p bilevel.Problem, o Options) *Flow {
 	t.Helper()
-	f, err := New(p, o)
-	require.NoError(t, err)
-	return f
+	return bileveltest.Must(New(p, o))
 }
 
 func start(s subject, seed uint64) (x, y []float64) {
@@ -119,9 +115,8 @@ func TestEulerIsSTABLE(t *testing.T) {
 			f := newFlow(t, s.p, Options{Alpha: alpha, Beta: beta, H: h})
 			vx, vy := make([]float64, len(x)), make([]float64, len(y))
 			a, b := bilevel.Constant(h*alpha), bilevel.Constant(h*beta)
-			m, err := bilevel.New(s.p, bilevel.STABLE{Alpha: a, Beta: b, MuG: 1e-3, Plain: true},
-				bilevel.Options{X0: x, Y0: y, UpperBatch: bilevel.Full, LowerBatch: bilevel.Full})
-			require.NoError(t, err)
+			m := bileveltest.Must(bilevel.New(s.p, bilevel.STABLE{Alpha: a, Beta: b, MuG: 1e-3, Plain: true},
+				bilevel.Options{X0: x, Y0: y, UpperBatch: bilevel.Full, LowerBatch: bilevel.Full}))
 			for k := range 50 {
 				require.NoError(t, f.Velocity(vx, vy, x, y))
 				mat.Axpy(x, h, vx)
@@ -149,8 +144,7 @@ func TestRefuses(t *testing.T) {
 }
 
 func TestStepDoesNotAllocate(t *testing.T) {
-	p, err := quadratic.New(quadratic.Options{})
-	require.NoError(t, err)
+	p := bileveltest.Must(quadratic.New(quadratic.Options{}))
 	f := newFlow(t, p, Options{Alpha: 0.1, Beta: 0.1, H: 0.1})
 	require.NoError(t, f.Step())
 	assert.Zero(t, testing.AllocsPerRun(20, func() { _ = f.Step() }))
@@ -191,14 +185,12 @@ func TestLyapunovFalls(t *testing.T) {
 	for name, s := range subjects(t) {
 		t.Run(name, func(t *testing.T) {
 			const beta = 2
-			most, err := MaxAlpha(s.c, beta)
-			require.NoError(t, err)
+			most := bileveltest.Must(MaxAlpha(s.c, beta))
 			for seed := range uint64(20) {
 				x, y := start(s, seed)
 				h := 0.5 / (beta * max(s.c.Lg, 6))
 				f := newFlow(t, s.p, Options{Alpha: 0.99 * most, Beta: beta, H: h, X0: x, Y0: y})
-				last, err := f.Lyapunov()
-				require.NoError(t, err)
+				last := bileveltest.Must(f.Lyapunov())
 				vx, vy := make([]float64, len(x)), make([]float64, len(y))
 				for range 400 {
 					require.NoError(t, f.Velocity(vx, vy, f.X(), f.Y()))
@@ -206,8 +198,7 @@ func TestLyapunovFalls(t *testing.T) {
 						break
 					}
 					require.NoError(t, f.Step())
-					v, err := f.Lyapunov()
-					require.NoError(t, err)
+					v := bileveltest.Must(f.Lyapunov())
 					require.Less(t, v, last, "seed %d, step %d", seed, f.K())
 					last = v
 				}
@@ -219,11 +210,9 @@ func TestLyapunovFalls(t *testing.T) {
 // L_f = 1 + 2·3 + 3/2·(6 + 2·8) = 40, B_x = 2 + 2·3 = 8, L = (6 + 2·8)/2 = 11.
 func TestMaxAlpha(t *testing.T) {
 	c := theorem.Constants{Lfx: 1, Lfy: 3, Lgxy: 6, Lgyy: 8, Cfx: 2, Cfy: 3, Cgxy: 4, MuG: 2}
-	got, err := MaxAlpha(c, 5)
-	require.NoError(t, err)
+	got := bileveltest.Must(MaxAlpha(c, 5))
 	assert.InEpsilon(t, 2*2*5.0/(40*40+2*8*11), got, 1e-15)
-	got, err = MaxAlpha(theorem.Constants{MuG: 1}, 1)
-	require.NoError(t, err)
+	got = bileveltest.Must(MaxAlpha(theorem.Constants{MuG: 1}, 1))
 	assert.Equal(t, math.Inf(1), got)
 	for want, bad := range map[string]struct {
 		beta float64

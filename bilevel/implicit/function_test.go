@@ -13,6 +13,7 @@ import (
 
 	"stable/bilevel"
 	"stable/bilevel/auto"
+	"stable/bilevel/bileveltest"
 	"stable/bilevel/hyperopt"
 	"stable/bilevel/hyperopt/data"
 	"stable/bilevel/implicit"
@@ -36,9 +37,7 @@ func rows(t *testing.T) *hyperopt.Problem {
 		}
 		return d
 	}
-	p, err := hyperopt.New(half(1), half(2), hyperopt.Options{Form: hyperopt.Exp, Lo: -10, Hi: 3})
-	require.NoError(t, err)
-	return p
+	return bileveltest.Must(hyperopt.New(half(1), half(2), hyperopt.Options{Form: hyperopt.Exp, Lo: -10, Hi: 3}))
 }
 
 func vec(n int) []float64 { return make([]float64, n) }
@@ -46,13 +45,12 @@ func vec(n int) []float64 { return make([]float64, n) }
 // Of two losses alone: y*(x) solves e^y − n + e^x·y = 0, to rounding, from anywhere.
 func TestTruthOfTwoLosses(t *testing.T) {
 	x, n := []float64{-9, 2, 0.5}, []float64{300, 0.5, 3} // Newton steps from 0 are far too long
-	p, err := auto.New(auto.Losses{Dx: 3, Dy: 3, Upper: 1, Lower: 1,
+	p := bileveltest.Must(auto.New(auto.Losses{Dx: 3, Dy: 3, Upper: 1, Lower: 1,
 		F: func(x, y auto.Vec, _ bilevel.Sample) auto.Num { return y.Shift(-1).SquaredNorm() },
 		G: func(x, y auto.Vec, _ bilevel.Sample) auto.Num {
 			return y.Exp().Sum().Sub(y.Dot(auto.Data(n))).Add(y.WeightedSquares(x.Exp()).Scale(0.5))
 		},
-	})
-	require.NoError(t, err)
+	}))
 	truth := implicit.NewTruth(p)
 	for _, from := range [][]float64{{0, 0, 0}, {-40, 30, 5}, {1, 1, 1}} {
 		require.NoError(t, truth.Solution(from, x))
@@ -61,14 +59,11 @@ func TestTruthOfTwoLosses(t *testing.T) {
 		}
 	}
 	grad, at := vec(3), vec(3)
-	value, err := truth.Objective(grad, x)
-	require.NoError(t, err)
+	value := bileveltest.Must(truth.Objective(grad, x))
 	objective := func(j int, h float64) float64 {
 		copy(at, x)
 		at[j] += h
-		f, err := truth.Objective(nil, at)
-		require.NoError(t, err)
-		return f
+		return bileveltest.Must(truth.Objective(nil, at))
 	}
 	for j := range x {
 		const h = 1e-5
@@ -86,8 +81,7 @@ func TestFunctionTolerance(t *testing.T) {
 	dx, dy := p.Dims()
 	x, y, star, h := vec(dx), vec(dy), vec(dy), vec(dx)
 	require.NoError(t, p.Solution(star, x))
-	best, err := p.Objective(nil, x)
-	require.NoError(t, err)
+	best := bileveltest.Must(p.Objective(nil, x))
 	f, seen := implicit.New(p), false
 	for _, tol := range []float64{0.3, 0.1, 1e-2, 1e-4} {
 		copy(y, star)
@@ -95,8 +89,7 @@ func TestFunctionTolerance(t *testing.T) {
 			y[j] += 1.5 * tol * (star[j] + 0.1)
 		}
 		require.NoError(t, f.Solve(y, x, tol))
-		value, err := f.Gradient(h, x, y)
-		require.NoError(t, err)
+		value := bileveltest.Must(f.Gradient(h, x, y))
 		gradient, step := f.Residual()
 		mat.Axpy(y, -1, star)
 		off := mat.Norm(y)
@@ -129,19 +122,16 @@ func TestHessVec(t *testing.T) {
 		x[k] += 0.2 // another point for the same Function
 		for _, f := range forms {
 			require.NoError(t, f.Solve(y, x, 0))
-			value, err := f.Gradient(up, x, y)
-			require.NoError(t, err)
+			value := bileveltest.Must(f.Gradient(up, x, y))
 			assert.Equal(t, f == forms[1], math.IsNaN(value), "without bilevel.Values there is none")
 			for range 2 {
 				require.NoError(t, f.HessVec(got, s))
 			}
 			h := 1e-4 / size
 			mat.Axpy(x, h, s)
-			_, err = p.Objective(up, x)
-			require.NoError(t, err)
+			bileveltest.Must(p.Objective(up, x))
 			mat.Axpy(x, -2*h, s)
-			_, err = p.Objective(down, x)
-			require.NoError(t, err)
+			bileveltest.Must(p.Objective(down, x))
 			mat.Axpy(x, h, s)
 			mat.Axpy(up, -1, down)
 			mat.Axpy(up, -2*h, got)
@@ -189,16 +179,13 @@ func TestFunctionOfBatches(t *testing.T) {
 	f := implicit.New(p)
 	value := func() float64 {
 		require.NoError(t, f.Solve(y, x, 0))
-		v, err := f.Gradient(h, x, y)
-		require.NoError(t, err)
-		return v
+		return bileveltest.Must(f.Gradient(h, x, y))
 	}
 	all := value()
 	f.Xi, f.Phi = []bilevel.Sample{1, 2}, []bilevel.Sample{3, 4, 5}
 	few := value()
 	assert.NotEqual(t, all, few)
-	want, err := p.ValueF(x, y, f.Xi)
-	require.NoError(t, err)
+	want := bileveltest.Must(p.ValueF(x, y, f.Xi))
 	assert.InDelta(t, want, few, 1e-12)
 	f.Xi, f.Phi = nil, nil
 	s[0] = 1
@@ -235,12 +222,10 @@ func unvalued(f function) function {
 // SciPy's L-BFGS-B needs 37 evaluations for Rosenbrock's valley without bounds.
 func TestMinimiseRosenbrock(t *testing.T) {
 	for most, f := range map[int]function{60: rosenbrock, 120: unvalued(rosenbrock)} {
-		m, err := implicit.Minimise(f, []float64{-1.2, 1}, implicit.Options{})
-		require.NoError(t, err)
+		m := bileveltest.Must(implicit.Minimise(f, []float64{-1.2, 1}, implicit.Options{}))
 		assert.InDeltaSlice(t, []float64{1, 1}, m.X, 1e-9)
 		assert.Less(t, m.Evaluations, most)
-		m, err = implicit.Minimise(f, []float64{-1.2, 1}, implicit.Options{Lo: []float64{-2, -2}, Hi: []float64{0.5, 2}})
-		require.NoError(t, err)
+		m = bileveltest.Must(implicit.Minimise(f, []float64{-1.2, 1}, implicit.Options{Lo: []float64{-2, -2}, Hi: []float64{0.5, 2}}))
 		assert.InDeltaSlice(t, []float64{0.5, 0.25}, m.X, 1e-9)
 		assert.Less(t, m.Evaluations, most)
 	}
@@ -308,12 +293,11 @@ func TestMinimiseFails(t *testing.T) {
 		}
 		return -math.Log(1-x[0]) - math.Log(1+x[0]) + 0.9*x[0], nil
 	}
-	m, err := implicit.Minimise(barrier, []float64{0.999}, implicit.Options{})
-	require.NoError(t, err)
+	m := bileveltest.Must(implicit.Minimise(barrier, []float64{0.999}, implicit.Options{}))
 	assert.InDelta(t, 0, 2*m.X[0]/(1-m.X[0]*m.X[0])+0.9, 1e-8)
 
 	broken := errors.New("broken")
-	_, err = implicit.Minimise(func([]float64, []float64) (float64, error) { return 0, broken }, []float64{0},
+	_, err := implicit.Minimise(func([]float64, []float64) (float64, error) { return 0, broken }, []float64{0},
 		implicit.Options{})
 	require.ErrorIs(t, err, broken)
 	for want, o := range map[string]implicit.Options{
@@ -330,8 +314,7 @@ func TestMinimiseFails(t *testing.T) {
 
 func TestMinimiserByHand(t *testing.T) {
 	grad := vec(20)
-	m, err := implicit.NewMinimiser(vec(20), implicit.Options{})
-	require.NoError(t, err)
+	m := bileveltest.Must(implicit.NewMinimiser(vec(20), implicit.Options{}))
 	assert.Zero(t, testing.AllocsPerRun(1000, func() {
 		if m.Done() {
 			return

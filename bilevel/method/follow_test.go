@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"stable/bilevel"
+	"stable/bilevel/bileveltest"
 	"stable/bilevel/quadratic"
 	"stable/mat"
 )
@@ -32,9 +33,8 @@ func follow(t *testing.T, m bilevel.Method, set bilevel.Set, p plain) {
 	for _, batch := range [][2]int{{1, 1}, {2, 3}} {
 		t.Run(fmt.Sprintf("%s,%T,%v", m.Name(), set, batch), func(t *testing.T) {
 			w, x, y, v := newWavy(0.5), []float64{0.1, -0.1, 0.2}, []float64{1, 0, -1, 2}, make([]float64, 4)
-			s, err := bilevel.New(w, m,
-				bilevel.Options{Set: set, X0: x, Y0: y, Seed: 3, UpperBatch: batch[0], LowerBatch: batch[1]})
-			require.NoError(t, err)
+			s := bileveltest.Must(bilevel.New(w, m,
+				bilevel.Options{Set: set, X0: x, Y0: y, Seed: 3, UpperBatch: batch[0], LowerBatch: batch[1]}))
 			r := &reader{t: t, w: newWavy(0.5), xi: batch[0], phi: batch[1]}
 			for k := range 60 {
 				w.Log = []call{}
@@ -229,9 +229,7 @@ func (l levels) HessG(gyy *mat.Sym, _, _ []float64, _ []bilevel.Sample) error {
 }
 
 func ends(t *testing.T, p bilevel.Problem, m bilevel.Method, opt bilevel.Options, run bilevel.Run) bilevel.Result {
-	res, err := start(t, p, m, opt).Run(context.Background(), run)
-	require.NoError(t, err)
-	return res
+	return bileveltest.Must(start(t, p, m, opt).Run(context.Background(), run))
 }
 
 // What keeps x and y near a point, but is not a small gradient, is not taken for one: a cycle, a step
@@ -302,8 +300,7 @@ func TestTolerance(t *testing.T) {
 
 // HOAG looks at F where it is known.
 func TestHOAGValues(t *testing.T) {
-	q, err := quadratic.New(quadratic.Options{})
-	require.NoError(t, err)
+	q := bileveltest.Must(quadratic.New(quadratic.Options{}))
 	v := valued{q, new(int)}
 	ends(t, v, HOAG{}, bilevel.Options{UpperBatch: bilevel.Full, LowerBatch: bilevel.Full}, bilevel.Run{Steps: 2})
 	assert.Positive(t, *v.asked)

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"stable/bilevel"
+	"stable/bilevel/bileveltest"
 )
 
 func afterSteps(t *testing.T, m bilevel.Method, opt bilevel.Options, n int) []float64 {
@@ -126,8 +127,7 @@ func TestCounts(t *testing.T) {
 		"STABLE-CG": {Xi: n * u, Phi: window + (n-1)*l, GradF: n * u, GradG: window + (n-1)*l,
 			CrossG: window + 2*(n-1)*l, HessVecG: n * 2 * (1 + 4) * window},
 	} {
-		e, err := Lookup(name)
-		require.NoError(t, err)
+		e := bileveltest.Must(Lookup(name))
 		s := start(t, e.problem(0.1), e.New(tuning), bilevel.Options{UpperBatch: u, LowerBatch: l, Seed: 6})
 		steps(t, s, n)
 		got := s.Counts()

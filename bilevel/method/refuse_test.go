@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"stable/bilevel"
+	"stable/bilevel/bileveltest"
 	"stable/bilevel/units"
 	"stable/mat"
 )
@@ -119,6 +120,19 @@ func TestParametersAreRefused(t *testing.T) {
 	})
 }
 
+// turn is a schedule that is 0.1, and V from step K on.
+type turn struct {
+	K int
+	V float64
+}
+
+func (s turn) At(k int) float64 {
+	if k >= s.K {
+		return s.V
+	}
+	return 0.1
+}
+
 // eachBad puts values into the fields of m, and of its Neumann, that are none of theirs.
 func eachBad(m reflect.Value, path string, f func(path string, bad any)) {
 	for i := range m.NumField() {
@@ -208,8 +222,7 @@ func TestInnerBounds(t *testing.T) {
 func TestMethodsNearOverflowAndUnderflow(t *testing.T) {
 	for _, exponent := range []int{-1020, -700, -100, 500, 1020} {
 		scale := math.Ldexp(1, exponent)
-		u, err := units.In(newProducts(0.1), units.Units{F: scale, G: scale})
-		require.NoError(t, err)
+		u := bileveltest.Must(units.In(newProducts(0.1), units.Units{F: scale, G: scale}))
 		p := struct { // without Values
 			bilevel.Problem
 			bilevel.Products

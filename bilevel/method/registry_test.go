@@ -70,8 +70,7 @@ func TestLookup(t *testing.T) {
 	require.GreaterOrEqual(t, len(Names()), 19)
 	for _, e := range Registry() {
 		assert.NotEmpty(t, e.Name)
-		got, err := Lookup(strings.ToUpper(e.Name))
-		require.NoError(t, err)
+		got := bileveltest.Must(Lookup(strings.ToUpper(e.Name)))
 		assert.Equal(t, e.Name, got.Name)
 		assert.Equal(t, e.Name, got.New(tuning).Name())
 		assert.Equal(t, 1, len(slices.DeleteFunc(Names(), func(n string) bool { return !strings.EqualFold(n, e.Name) })))
@@ -96,8 +95,7 @@ func TestRegister(t *testing.T) {
 	e := Entry{Name: "Guest", New: func(t Tuning) bilevel.Method { return guest{TTSA{Alpha: t.Alpha, Beta: t.Beta}} }}
 	require.NoError(t, Register(e))
 	assert.Contains(t, Names(), "Guest")
-	got, err := Lookup("GUEST")
-	require.NoError(t, err)
+	got := bileveltest.Must(Lookup("GUEST"))
 	got.Variants[1].Set(&Tuning{})
 
 	newton := func(Tuning) bilevel.Method { return saa.Newton{} }
@@ -152,8 +150,7 @@ func TestEntriesTellWhatTheyNeed(t *testing.T) {
 			assert.False(t, refused(p, nil, v.Set), v.Name)
 		}
 		if e.Base != "" {
-			base, err := Lookup(e.Base)
-			require.NoError(t, err)
+			base := bileveltest.Must(Lookup(e.Base))
 			assert.Empty(t, base.Base)
 		}
 		for _, order := range e.Orders {
@@ -221,9 +218,7 @@ func (e Entry) as(p bilevel.Problem) bilevel.Problem {
 
 func start(t *testing.T, p bilevel.Problem, m bilevel.Method, opt bilevel.Options) *bilevel.Solver {
 	t.Helper()
-	s, err := bilevel.New(p, m, opt)
-	require.NoError(t, err)
-	return s
+	return bileveltest.Must(bilevel.New(p, m, opt))
 }
 
 func failure(s *bilevel.Solver, n int) (err error) {
@@ -246,7 +241,6 @@ type (
 	wavy   = bileveltest.Wavy[bilevel.Sample]
 	call   = bileveltest.Call[bilevel.Sample]
 	faulty = bileveltest.Faulty[bilevel.Sample]
-	turn   = bileveltest.Turn
 )
 
 // watcher hands out its Iteration.
@@ -280,11 +274,9 @@ func newProducts(noise float64) withProducts {
 func TestFieldsSayTheirDefaults(t *testing.T) {
 	documented := map[string]string{} // by "type.field"
 	for _, dir := range []string{".", "..", "../compose", "../saa"} {
-		files, err := filepath.Glob(filepath.Join(dir, "*.go"))
-		require.NoError(t, err)
+		files := bileveltest.Must(filepath.Glob(filepath.Join(dir, "*.go")))
 		for _, name := range files {
-			f, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.ParseComments|parser.SkipObjectResolution)
-			require.NoError(t, err)
+			f := bileveltest.Must(parser.ParseFile(token.NewFileSet(), name, nil, parser.ParseComments|parser.SkipObjectResolution))
 			ast.Inspect(f, func(n ast.Node) bool {
 				if s, ok := n.(*ast.TypeSpec); ok {
 					if fields, ok := s.Type.(*ast.StructType); ok {

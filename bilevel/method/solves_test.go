@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"stable/bilevel"
+	"stable/bilevel/bileveltest"
 	"stable/bilevel/implicit"
 	"stable/bilevel/method"
 	"stable/bilevel/quadratic"
@@ -19,13 +20,11 @@ import (
 // Without noise every method goes to the solution over a box that cuts off the free one in some
 // coordinates, as near as its bias lets it.
 func TestMethodsSolve(t *testing.T) {
-	p, err := quadratic.New(quadratic.Options{Dx: 3, Dy: 4, Seed: 5, MuG: 1, LG: 3, LP: 2, CrossNorm: 1, Terms: 20})
-	require.NoError(t, err)
+	p := bileveltest.Must(quadratic.New(quadratic.Options{Dx: 3, Dy: 4, Seed: 5, MuG: 1, LG: 3, LP: 2, CrossNorm: 1, Terms: 20}))
 	free, _ := p.Optimum()
 	box := bilevel.Box{Lo: []float64{free[0] - 1, free[1] + 0.3, free[2] - 1},
 		Hi: []float64{free[0] - 0.5, free[1] + 1, free[2] + 1}}
-	best, err := implicit.Minimise(p.Objective, free, implicit.Options{Lo: box.Lo, Hi: box.Hi})
-	require.NoError(t, err)
+	best := bileveltest.Must(implicit.Minimise(p.Objective, free, implicit.Options{Lo: box.Lo, Hi: box.Hi}))
 	y := make([]float64, 4)
 	require.NoError(t, p.Solution(y, best.X))
 	for _, e := range method.Registry() {
@@ -45,10 +44,8 @@ func TestMethodsSolve(t *testing.T) {
 			near = 0.02
 		}
 		m := e.New(method.Tuning{Alpha: alpha, Beta: beta, Gamma: bilevel.Constant(0.2), MuG: 1, LG: 3, Terms: 80})
-		s, err := bilevel.New(p, m, bilevel.Options{Set: box, UpperBatch: bilevel.Full, LowerBatch: bilevel.Full})
-		require.NoError(t, err)
-		_, err = s.Run(context.Background(), bilevel.Run{Steps: steps})
-		require.NoError(t, err)
+		s := bileveltest.Must(bilevel.New(p, m, bilevel.Options{Set: box, UpperBatch: bilevel.Full, LowerBatch: bilevel.Full}))
+		bileveltest.Must(s.Run(context.Background(), bilevel.Run{Steps: steps}))
 		assert.Less(t, distance(best.X, s.X()), near, e.Name)
 		assert.Less(t, distance(y, s.Y()), near, e.Name)
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"stable/bilevel"
+	"stable/bilevel/bileveltest"
 	"stable/bilevel/hyperopt"
 	"stable/bilevel/hyperopt/data"
 	"stable/bilevel/implicit"
@@ -78,8 +79,7 @@ func TestLimitByHand(t *testing.T) {
 	}
 	e := -0.5 - p.p - p.twist // f_x = g_xy v = −½
 	p.e = [2]float64{e + 1, e - 1}
-	l, err := LocalLimit(p, []float64{1}, LimitOptions{})
-	require.NoError(t, err)
+	l := bileveltest.Must(LocalLimit(p, []float64{1}, LimitOptions{}))
 	assert.InEpsilon(t, 1./4, l.Xi, 1e-10)
 	assert.InEpsilon(t, 1./3600, l.Phi, 1e-9)
 	assert.Zero(t, l.StdErr)
@@ -88,23 +88,19 @@ func TestLimitByHand(t *testing.T) {
 	assert.InEpsilon(t, 1./400+1./36e4, l.At(100, 100), 1e-9)
 
 	for _, lo := range []float64{1, -1} {
-		l, err = LocalLimit(p, []float64{1}, LimitOptions{Set: bilevel.UniformBox(1, lo, lo+2)})
-		require.NoError(t, err)
+		l = bileveltest.Must(LocalLimit(p, []float64{1}, LimitOptions{Set: bilevel.UniformBox(1, lo, lo+2)}))
 		assert.Equal(t, Limit{Skew: l.Skew}, l, "a held coordinate has no error")
 	}
 }
 
 func fit(t testing.TB, train, val *data.Data, form hyperopt.Form) *hyperopt.Problem {
 	lo := map[hyperopt.Form]float64{hyperopt.Raw: 1e-3, hyperopt.Exp: -5}[form]
-	p, err := hyperopt.New(train, val, hyperopt.Options{Form: form, Lo: lo, Hi: 3})
-	require.NoError(t, err)
-	return p
+	return bileveltest.Must(hyperopt.New(train, val, hyperopt.Options{Form: form, Lo: lo, Hi: 3}))
 }
 
 func minimise(t testing.TB, p *hyperopt.Problem) (x []float64) {
 	lo, hi := p.Box()
-	best, err := implicit.Minimise(p.Objective, []float64{0.1, 0.1, 0.1}, implicit.Options{Lo: lo, Hi: hi})
-	require.NoError(t, err)
+	best := bileveltest.Must(implicit.Minimise(p.Objective, []float64{0.1, 0.1, 0.1}, implicit.Options{Lo: lo, Hi: hi}))
 	return best.X
 }
 
@@ -114,18 +110,15 @@ func TestLimitHessian(t *testing.T) {
 		best := minimise(t, p)
 		l := newLinear(p, best)
 		require.NoError(t, p.Solution(l.y, best))
-		skew, err := l.linearise()
-		require.NoError(t, err)
+		skew := bileveltest.Must(l.linearise())
 		assert.Less(t, skew, 1e-9)
 		up, down := make([]float64, 3), make([]float64, 3)
 		for i := range best {
 			x, h := slices.Clone(best), 1e-4*math.Abs(best[i])
 			x[i] += h
-			_, err := p.Objective(up, x)
-			require.NoError(t, err)
+			bileveltest.Must(p.Objective(up, x))
 			x[i] -= 2 * h
-			_, err = p.Objective(down, x)
-			require.NoError(t, err)
+			bileveltest.Must(p.Objective(down, x))
 			for j := range up {
 				assert.InDelta(t, (up[j]-down[j])/(2*h), l.hess.At(i, j), 1e-6*mat.NormFrobSym(&l.hess))
 			}
@@ -146,19 +139,16 @@ func TestLimitOfFlatEntries(t *testing.T) {
 		best := minimise(t, narrow)
 		lo, hi := wide.Box()
 		set := bilevel.Box{Lo: lo, Hi: hi}
-		want, err := LocalLimit(narrow, best, LimitOptions{Set: bilevel.Box{Lo: lo[:3], Hi: hi[:3]}})
-		require.NoError(t, err)
+		want := bileveltest.Must(LocalLimit(narrow, best, LimitOptions{Set: bilevel.Box{Lo: lo[:3], Hi: hi[:3]}}))
 		x := slices.Concat(best, []float64{0.5})
-		got, err := LocalLimit(wide, x, LimitOptions{Set: set})
-		require.NoError(t, err)
+		got := bileveltest.Must(LocalLimit(wide, x, LimitOptions{Set: set}))
 		assert.Equal(t, want.Free, got.Free)
 		assert.Positive(t, got.Free)
 		assert.InEpsilon(t, want.Xi, got.Xi, 1e-9)
 		assert.InEpsilon(t, want.Phi, got.Phi, 1e-9)
 
 		set.Lo, set.Hi = slices.Concat(x[:3], []float64{0}), slices.Concat(x[:3], []float64{1})
-		got, err = LocalLimit(wide, x, LimitOptions{Set: set})
-		require.NoError(t, err)
+		got = bileveltest.Must(LocalLimit(wide, x, LimitOptions{Set: set}))
 		assert.Zero(t, got.Free)
 		assert.Zero(t, got.Xi+got.Phi)
 	}
@@ -168,14 +158,11 @@ func TestLimitOfFlatEntries(t *testing.T) {
 func TestLimitWithoutTruth(t *testing.T) {
 	p := problem(t, quadratic.Options{Dx: 3, Dy: 4, Seed: 5, SigmaFx: 1, SigmaFy: 1, SigmaGy: 1, SigmaGyy: 1})
 	x, _ := p.Optimum()
-	want, err := LocalLimit(p, x, LimitOptions{Draws: 50})
-	require.NoError(t, err)
-	got, err := LocalLimit(bilevel.Complete(struct{ bilevel.Problem }{p}), x, LimitOptions{Draws: 50})
-	require.NoError(t, err)
+	want := bileveltest.Must(LocalLimit(p, x, LimitOptions{Draws: 50}))
+	got := bileveltest.Must(LocalLimit(bilevel.Complete(struct{ bilevel.Problem }{p}), x, LimitOptions{Draws: 50}))
 	assert.InEpsilon(t, want.Xi, got.Xi, 1e-9)
 	assert.InEpsilon(t, want.Phi, got.Phi, 1e-9)
-	alone, err := LocalLimit(problem(t, quadratic.Options{Dx: 3, Dy: 4, Seed: 5, SigmaGy: 1}), x, LimitOptions{Draws: 50})
-	require.NoError(t, err)
+	alone := bileveltest.Must(LocalLimit(problem(t, quadratic.Options{Dx: 3, Dy: 4, Seed: 5, SigmaGy: 1}), x, LimitOptions{Draws: 50}))
 	assert.Greater(t, alone.StdErr, 0.01*alone.Phi, "draws of φ count")
 }
 

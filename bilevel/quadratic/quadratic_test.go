@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"stable/bilevel"
+	"stable/bilevel/bileveltest"
 	"stable/chol"
 	"stable/eig"
 	"stable/mat"
@@ -46,9 +47,7 @@ func Variants() map[string]Options {
 
 func make1(t testing.TB, o Options) *Problem {
 	t.Helper()
-	p, err := New(o)
-	require.NoError(t, err)
-	return p
+	return bileveltest.Must(New(o))
 }
 
 func point(p *Problem, seed uint64) (x, y []float64) {
@@ -223,8 +222,7 @@ func TestOptimum(t *testing.T) {
 			p := make1(t, o)
 			x, f := p.Optimum()
 			grad := make([]float64, len(x))
-			at, err := p.Objective(grad, x)
-			require.NoError(t, err)
+			at := bileveltest.Must(p.Objective(grad, x))
 			assert.Equal(t, f, at)
 			assert.Less(t, mat.Norm(grad), 1e-12)
 			if o.Nonconvex > 0 {
@@ -236,8 +234,7 @@ func TestOptimum(t *testing.T) {
 					z, d := slices.Clone(x), mattest.Vec(len(x), s)
 					q := r * r * mat.Dot(d, d)
 					mat.Axpy(z, r, d)
-					fz, err := p.Objective(nil, z)
-					require.NoError(t, err)
+					fz := bileveltest.Must(p.Objective(nil, z))
 					assert.Greater(t, fz, f+0.999*lowest(p)/2*q)
 				}
 			}
@@ -257,9 +254,7 @@ func TestNonconvexitySeen(t *testing.T) {
 		at := func(d float64) float64 {
 			z := slices.Clone(x)
 			z[1] += 0.1*float64(k) + d
-			f, err := p.Objective(nil, z)
-			require.NoError(t, err)
-			return f
+			return bileveltest.Must(p.Objective(nil, z))
 		}
 		curve := (at(h) - 2*at(0) + at(-h)) / (h * h)
 		assert.True(t, k > 0 || curve > 0, "convex at the optimum")

@@ -5,9 +5,9 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 
 	"stable/bilevel"
+	"stable/bilevel/bileveltest"
 	"stable/bilevel/check"
 	"stable/bilevel/observe"
 	"stable/bilevel/quadratic"
@@ -16,21 +16,17 @@ import (
 // The samples are the terms of the sum, each as often as the others: all derivatives agree, and the
 // limit is that of the sum.
 func TestOf(t *testing.T) {
-	p, err := quadratic.New(quadratic.Options{Dx: 3, Dy: 4, Seed: 2, Terms: 12,
-		SigmaFx: 0.5, SigmaFy: 0.6, SigmaGy: 0.7, SigmaGxy: 0.8, SigmaGyy: 0.9})
-	require.NoError(t, err)
+	p := bileveltest.Must(quadratic.New(quadratic.Options{Dx: 3, Dy: 4, Seed: 2, Terms: 12,
+		SigmaFx: 0.5, SigmaFy: 0.6, SigmaGy: 0.7, SigmaGxy: 0.8, SigmaGyy: 0.9}))
 	s := Of(p)
 	upper, lower := s.Streams()
 	assert.Zero(t, upper+lower)
-	r, err := check.Problem(s, check.Options{})
-	require.NoError(t, err)
+	r := bileveltest.Must(check.Problem(s, check.Options{}))
 	assert.NoError(t, r.Err(), "%v", r)
 
 	best, _ := p.Optimum()
-	want, err := observe.LocalLimit(p, best, observe.LimitOptions{})
-	require.NoError(t, err)
-	got, err := observe.LocalLimit(s, best, observe.LimitOptions{Draws: 4000})
-	require.NoError(t, err)
+	want := bileveltest.Must(observe.LocalLimit(p, best, observe.LimitOptions{}))
+	got := bileveltest.Must(observe.LocalLimit(s, best, observe.LimitOptions{Draws: 4000}))
 	assert.InDelta(t, want.Xi+want.Phi, got.Xi+got.Phi, 4*got.StdErr)
 
 	var buf []bilevel.Sample

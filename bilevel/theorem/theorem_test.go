@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"stable/bilevel"
+	"stable/bilevel/bileveltest"
 )
 
 // randomConstants draws over several orders of magnitude, those of one kind all small at times.
@@ -54,8 +55,7 @@ func TestTheorem2(t *testing.T) {
 		k := 1 + rng.IntN(1e6)
 		rho := -c.MuF * (1 + math.Pow(10, -4*rng.Float64()))
 		where := fmt.Sprintf("case %d: %+v", i, c)
-		s, err := c.Theorem2(k, rho)
-		require.NoError(t, err)
+		s := bileveltest.Must(c.Theorem2(k, rho))
 		alpha, beta, tau := s.Alpha.At(0), s.Beta.At(5), s.Tau.At(k)
 		lf, _, _ := c.Lipschitz()
 		c12, weak := c.lemma2(), c.MuF+rho
@@ -100,8 +100,7 @@ func TestTheorem3(t *testing.T) {
 	for i := range cases {
 		c := randomConstants(rng)
 		where := fmt.Sprintf("case %d: %+v", i, c)
-		s, err := c.Theorem3()
-		require.NoError(t, err)
+		s := bileveltest.Must(c.Theorem3())
 		lf, _, _ := c.Lipschitz()
 		c12 := c.lemma2()
 		kappa := c.MuG * c.Lg / (c.MuG + c.Lg)
@@ -160,8 +159,7 @@ func TestLemma2(t *testing.T) {
 }
 
 func TestTheorem3WithoutUpperLevel(t *testing.T) {
-	s, err := Constants{Lg: 6, MuG: 2, Mu: 3}.Theorem3()
-	require.NoError(t, err)
+	s := bileveltest.Must(Constants{Lg: 6, MuG: 2, Mu: 3}.Theorem3())
 	k0 := 8 * 32 * 8 * 3.0 // c̃₅ = 1/4, and β ≤ 1/(3·32·8)
 	assert.Equal(t, Steps{bilevel.Power{C: 8, K0: k0, P: 1}, bilevel.Power{C: 8, K0: k0, P: 1}, bilevel.Power{C: 8, K0: k0, P: 1}}, s)
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"stable/bilevel"
+	"stable/bilevel/bileveltest"
 	"stable/bilevel/check"
 	"stable/bilevel/quadratic"
 	"stable/bilevel/stream"
@@ -16,10 +17,8 @@ import (
 )
 
 func sum(t testing.TB) *quadratic.Problem {
-	p, err := quadratic.New(quadratic.Options{Dx: 3, Dy: 4, Seed: 2, Terms: 12,
-		SigmaFx: 0.5, SigmaFy: 0.6, SigmaGy: 0.7, SigmaGxy: 0.8, SigmaGyy: 0.9})
-	require.NoError(t, err)
-	return p
+	return bileveltest.Must(quadratic.New(quadratic.Options{Dx: 3, Dy: 4, Seed: 2, Terms: 12,
+		SigmaFx: 0.5, SigmaFy: 0.6, SigmaGy: 0.7, SigmaGxy: 0.8, SigmaGyy: 0.9}))
 }
 
 func foreign() Units {
@@ -31,8 +30,7 @@ func foreign() Units {
 
 // All derivatives, products, values and the truth are those of the problem in its new units.
 func TestDerivatives(t *testing.T) {
-	scaled, err := In(sum(t), foreign())
-	require.NoError(t, err)
+	scaled := bileveltest.Must(In(sum(t), foreign()))
 	for name, p := range map[string]bilevel.Problem{"units": scaled, "stream": stream.Of(scaled)} {
 		r, err := check.Problem(p, check.Options{})
 		require.NoError(t, err, name)
@@ -41,8 +39,7 @@ func TestDerivatives(t *testing.T) {
 }
 
 func TestNoAllocation(t *testing.T) {
-	s, err := In(sum(t), foreign())
-	require.NoError(t, err)
+	s := bileveltest.Must(In(sum(t), foreign()))
 	p := stream.Of(s)
 	x, y := mattest.Vec(3, 1), mattest.Vec(4, 2)
 	fx, fy := make([]float64, 3), make([]float64, 4)
@@ -60,18 +57,14 @@ func TestNoAllocation(t *testing.T) {
 }
 
 func TestSets(t *testing.T) {
-	s, err := In(sum(t), foreign())
-	require.NoError(t, err)
-	b, err := s.Set(bilevel.UniformBox(3, -1, 2))
-	require.NoError(t, err)
+	s := bileveltest.Must(In(sum(t), foreign()))
+	b := bileveltest.Must(s.Set(bilevel.UniformBox(3, -1, 2)))
 	assert.Equal(t, bilevel.Box{Lo: []float64{0.99, -5, -20}, Hi: []float64{1.02, 4, 130}}, b)
-	b, err = s.Set(nil)
-	require.NoError(t, err)
+	b = bileveltest.Must(s.Set(nil))
 	assert.Equal(t, bilevel.Space{}, b)
-	b, err = s.Set(bilevel.NonNegative{})
-	require.NoError(t, err)
+	b = bileveltest.Must(s.Set(bilevel.NonNegative{}))
 	assert.Equal(t, []float64{1, -2, 30}, b.(bilevel.Box).Lo)
-	_, err = s.Set(bilevel.Simplex{})
+	_, err := s.Set(bilevel.Simplex{})
 	assert.ErrorIs(t, err, bilevel.ErrOption)
 	_, err = s.Set(bilevel.UniformBox(2, 0, 1))
 	assert.ErrorIs(t, err, bilevel.ErrOption)
@@ -99,21 +92,18 @@ func (p promise) ConvexityAt([]float64) float64 { return p.s }
 func TestPromise(t *testing.T) {
 	q, x := sum(t), make([]float64, 3)
 	for _, s := range []float64{1 - 1e-9, 0, -1} {
-		p, err := In(promise{q, s}, foreign())
-		require.NoError(t, err)
+		p := bileveltest.Must(In(promise{q, s}, foreign()))
 		want := 0.3 * s / 49
 		if s < 0 {
 			want = 0.3 * s / 0.01
 		}
 		assert.InDelta(t, want, p.ConvexityAt(x), 1e-12)
 		for _, p := range []bilevel.Problem{p, stream.Of(p)} {
-			r, err := check.Problem(p, check.Options{})
-			require.NoError(t, err)
+			r := bileveltest.Must(check.Problem(p, check.Options{}))
 			assert.NoError(t, r.Err())
 			assert.Contains(t, r.Passed, check.Pass{Check: check.Convexity, Oracle: "ConvexityAt", Count: 6})
 		}
 	}
-	p, err := In(struct{ bilevel.Problem }{q}, foreign())
-	require.NoError(t, err)
+	p := bileveltest.Must(In(struct{ bilevel.Problem }{q}, foreign()))
 	assert.Equal(t, math.Inf(-1), p.ConvexityAt(x))
 }
