@@ -103,14 +103,13 @@
 // are asked at each point, or as many as [Newton.Calls] pays for. A step minimises hᵀs + ½sᵀ∇²Fs over
 // the bounds and |s_i| ≤ Δℓ_i, by conjugate gradients on the free face with products with ∇²F
 // (implicit.Function), each of which asks all samples at one more point; on a stream until a round gains a
-// fifth of the mean, at most 40, and 120 near a stationary point of a sum. ϱ and Δ are as above, and a step
-// that fails is tried at a quarter of itself first. ℓ_i² is at most ‖y‖_H‖v‖_H/|D_i|, D the diagonal of f_xx −
-// vᵀg_yxx, where x_i bends F more alone than by y*; not where D is seen to be no matrix of a diagonal. x_i stays
-// where less than 3 groups of samples know it, or its effect is rounding; groups are not weighed, and σ_i is not
-// known. Steps go on until one that Δ does not cut promises a tenth of what the new half of the samples brought,
-// or foresaw the fall of F to a tenth. Gap is what F fell by in the block, times the share of h that is of its
-// samples. Memory 3dx·dy + 25dx + 3dy² numbers. Between the ends of blocks the answer is that of half the samples;
-// units of y are not kept bit for bit.
+// fifth of the mean, at most 40, and 120 near a stationary point of a sum. ϱ and Δ are as above; a step
+// that fails is tried at a quarter of itself first. ℓ_i² ≤ ‖y‖_H‖v‖_H/|D_i|, D = diag(f_xx − vᵀg_yxx), unless
+// that is seen not to be diagonal. x_i stays where less than 3 groups of samples know it, or its effect is
+// rounding; groups are not weighed. Steps go on until one that Δ does not cut promises a tenth of what the new
+// half of the samples brought, or foresaw the fall of F to a tenth. Gap is what F fell by in the block, times the
+// new samples' share of h. Memory 3dx·dy + 25dx + 3dy² numbers. Between the ends of blocks the answer is that of
+// half the samples; units of y are not kept bit for bit.
 //
 // # Sources
 //

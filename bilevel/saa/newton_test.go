@@ -22,7 +22,6 @@ import (
 	"stable/mat"
 )
 
-// noisy has noise of one size on every derivative.
 func noisy(size float64, o quadratic.Options) quadratic.Options {
 	o.SigmaFx, o.SigmaFy, o.SigmaGy, o.SigmaGxy, o.SigmaGyy = size, size, size, size, size
 	if o.CrossNorm == 0 {
@@ -41,7 +40,6 @@ func solved(t *testing.T, p bilevel.Problem, m bilevel.Method, o bilevel.Options
 	return s, r
 }
 
-// stationary sees that no gradient leads from x.
 func stationary(t *testing.T, p bilevel.Truth, set bilevel.Set, x []float64, exact float64) {
 	t.Helper()
 	to := make([]float64, len(x))
@@ -104,7 +102,6 @@ func TestStreamsAtTheLimit(t *testing.T) {
 	}
 }
 
-// plain hides ProjectMetric.
 type plain struct{ bilevel.Set }
 
 // A finite sum ends by itself, where the hypergradient is rounding.
@@ -130,7 +127,6 @@ func TestSumsArrive(t *testing.T) {
 	}
 }
 
-// unexact is a finite sum that does not tell its mean.
 type unexact struct{ *quadratic.Problem }
 
 func (p unexact) GradF(fx, fy, x, y []float64, xi []bilevel.Sample) error {

@@ -23,7 +23,6 @@ import (
 	"stable/mat/mattest"
 )
 
-// flipped are n rows of dim features, with a share of the labels flipped.
 func flipped(n, dim int, seed uint64, share float64) *data.Data {
 	d, rng := &data.Data{Dim: dim, RowPtr: []int{0}}, rand.New(rand.NewPCG(seed, 1))
 	for range n {
@@ -42,7 +41,6 @@ func flipped(n, dim int, seed uint64, share float64) *data.Data {
 	return d
 }
 
-// perRow is hyper-cleaning of n rows by others that are clean.
 func perRow(t *testing.T, n, dim, of int, seed uint64, share float64) (*hyperopt.Problem, bilevel.Options) {
 	p, err := hyperopt.New(flipped(n, dim, seed, share), flipped(of, dim, seed+1, 0), hyperopt.Options{Penalty: hyperopt.PerRow, Hi: 1})
 	require.NoError(t, err)
@@ -203,7 +201,7 @@ func TestStreamsKeepNothing(t *testing.T) {
 	}
 }
 
-// logWeights has a weight exp(x_i) for each of n rows, no bounds, and ½c‖x‖² in f; every 40th row has next to no effect.
+// logWeights has a weight exp(x_i) for each of n rows, and ½c‖x‖² in f; every 40th row hardly acts.
 func logWeights(t *testing.T, n, dim int, c float64) *auto.Problem {
 	rows := func(seed uint64, share float64) func(y auto.Vec, i bilevel.Sample) auto.Num {
 		d := flipped(n, dim, seed, share)
@@ -225,8 +223,7 @@ func logWeights(t *testing.T, n, dim int, c float64) *auto.Problem {
 	return p
 }
 
-// Where f and g curve along x_i by more than y* makes up for, ℓ is that short: a sum arrives, and a block of a stream
-// ends where its gradient is noise, though a step was cut.
+// ℓ is short where f and g curve along x_i: a sum arrives, and a block of a stream ends at noise.
 func TestALongXOfItsOwnCurvature(t *testing.T) {
 	p := logWeights(t, 300, 5, 1e-4)
 	_, r := solved(t, p, saa.Newton{}, bilevel.Options{UpperBatch: 10, LowerBatch: 10}, bilevel.Run{Phi: 300 * 8})

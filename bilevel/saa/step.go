@@ -116,9 +116,8 @@ func (s *step) find(c *curvature, p *point, radius, stat float64) {
 	}
 }
 
-// falls turns G where B is negative along an eigenvector, so that s goes on along it, to Δ or to a bound: h may be noise
-// there, and M has s as short as h. It does where ½|λ| times the square of that way is more than stat, and than what
-// the step promises without it; not without bounds, since F curves down along flats, too.
+// falls turns G so that s goes on where B is negative: h may be noise there, and M has s as short as h. Not without
+// bounds, since F curves down along flats, too.
 func (s *step) falls(c *curvature, p *point, radius, stat float64) (any bool) {
 	open := func(i int) bool { return math.IsInf(s.width(i), 1) }
 	if s.box == nil || !(c.below < -0x1p-20) || slices.ContainsFunc(c.free, open) {

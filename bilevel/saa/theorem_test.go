@@ -26,7 +26,6 @@ type tally struct {
 	seen [2][]float64 // terms of ξ, of φ, as shares
 }
 
-// mean adds up what ask writes into vs of each term of side k.
 func (p *tally) mean(k int, ask func(one []bilevel.Sample) error, vs ...[]float64) error {
 	sums := make([][]float64, len(vs))
 	for i, v := range vs {
@@ -72,7 +71,6 @@ func (p index) GradF(fx, _, _, _ []float64, xi []bilevel.Sample) error {
 	return nil
 }
 
-// counts are the shares of the terms among the first n names.
 func counts(past *bilevel.Past, p bilevel.Problem, n int) []float64 {
 	upper, _ := p.Streams()
 	share, terms, rest := make([]float64, upper), make([]float64, 64), n
@@ -89,7 +87,6 @@ func counts(past *bilevel.Past, p bilevel.Problem, n int) []float64 {
 	return share
 }
 
-// spy gives the method at work.
 type spy struct {
 	Newton
 	at **newton
@@ -105,7 +102,6 @@ func (s spy) Start(it *bilevel.Iteration) (bilevel.Stepper, error) {
 	return st, err
 }
 
-// rows are those of a logistic model with the coefficients y.
 func rows(seed uint64, y ...float64) *data.Data {
 	rng, d := rand.New(rand.NewPCG(seed, 0)), &data.Data{Dim: len(y), RowPtr: []int{0}}
 	for range 64 {
@@ -160,7 +156,6 @@ func theorems(t *testing.T) []*theorem {
 	return all
 }
 
-// root moves x and y to the solution of p.
 func (c *theorem) root(t *testing.T, p bilevel.Problem, x, y []float64) (m *newton) {
 	s, err := bilevel.New(p, spy{at: &m}, bilevel.Options{X0: x, Y0: y, Set: c.set, UpperBatch: bilevel.Full, LowerBatch: bilevel.Full})
 	require.NoError(t, err)
@@ -215,7 +210,6 @@ func (c *theorem) run(t *testing.T, seed uint64, share float64, marks []int, sum
 	}
 }
 
-// look adds what m shows to v. It asks h of m anew.
 func (c *theorem) look(t *testing.T, m *newton, share float64, v *seen) {
 	p, n, q := m.now, float64(m.sides[0].n), &tally{Problem: c.p}
 	for k := range q.seen {
@@ -276,7 +270,6 @@ func TestTheorem(t *testing.T) {
 	assert.Greater(t, m.tried, tries, "a block goes on while steps promise")
 }
 
-// after returns a method within a run on the stream of a problem of theorems, after xi samples.
 func after(t *testing.T, of int, seed, xi uint64) (m *newton, it *bilevel.Iteration) {
 	c := theorems(t)[of]
 	s, err := bilevel.New(stream.Of(c.p), spy{at: &m, it: &it}, bilevel.Options{Seed: seed, Set: c.set,
