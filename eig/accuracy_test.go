@@ -174,7 +174,7 @@ func (c *accuracy) relative(a *mat.Sym) {
 func (c *accuracy) someMu(a *mat.Sym, seed uint64) float64 {
 	rng := mattest.Rand(seed)
 	low, high := mattest.Float(c.lambda[0]), mattest.Float(c.lambda[a.N-1])
-	some, size, share := mattest.Float(c.lambda[rng.IntN(a.N)]), norm(a)*math.Pow(10, -16*rng.Float64()), rng.Float64()
+	some, size, share := mattest.Float(c.lambda[rng.IntN(a.N)]), mat.NormFrobSym(a)*math.Pow(10, -16*rng.Float64()), rng.Float64()
 	return []float64{0, some, some * (1 + mattest.Eps*float64(rng.IntN(9)-4)), some + size, size,
 		low - (high-low)*share, high + (high-low)*share, low + (high-low)*share}[rng.IntN(8)]
 }
@@ -245,7 +245,7 @@ func (c *accuracy) solve(p *mat.Sym) {
 	}
 	xe := mattest.ExactDense(x)
 	residual := mattest.ExactDense(b).Sub(mattest.ExactSym(p).MulTrans(xe.Trans()))
-	c.l.See("solve", residual.Norm(), float64(p.N)*mattest.Eps*norm(p)*xe.Norm(), c.where)
+	c.l.See("solve", residual.Norm(), float64(p.N)*mattest.Eps*mat.NormFrobSym(p)*xe.Norm(), c.where)
 }
 
 func distance(v float64, exact *big.Float) float64 {

@@ -49,11 +49,6 @@ func noAlias(name string, dst, a, b *Dense) {
 	}
 }
 
-func noAliasSym(name string, dst *Sym, a, b *Dense) {
-	full := dst.Lower()
-	noAlias(name, &full, a, b)
-}
-
 // noAliasVec panics if a's rows overlap, or it is told that a vector does.
 func noAliasVec(name string, a *Dense, overlap bool) {
 	if a.torn() {

@@ -1,12 +1,13 @@
 package mat_test
 
 import (
-	"fmt"
 	"math/bits"
 	"os"
 	"path/filepath"
 	"reflect"
 	"regexp"
+	"runtime"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -19,60 +20,42 @@ import (
 
 // guarded takes equal matrices; it writes to the first, which those in may are allowed to be.
 type guarded struct {
-	f     any
-	reads bool
-	may   []int
+	f   any
+	may string
 }
 
 var guards = map[string]guarded{
-	"AddDiag":            {f: mat.AddDiag},
-	"AddIdentity":        {f: mat.AddIdentity},
-	"AddMul":             {f: mat.AddMul},
-	"AddMulTransA":       {f: mat.AddMulTransA},
-	"AddMulTransASym":    {f: mat.AddMulTransASym},
-	"AddScaled":          {f: mat.AddScaled, may: []int{1, 3}},
-	"AddScaledSym":       {f: mat.AddScaledSym, may: []int{1, 3}},
-	"AsSym":              {f: func(a *mat.Dense) { mat.AsSym(a) }, reads: true},
-	"Copy":               {f: mat.Copy, may: []int{1}},
-	"CopyFull":           {f: mat.CopyFull, may: []int{1}},
-	"CopySym":            {f: mat.CopySym, may: []int{1}},
-	"CopyTrans":          {f: mat.CopyTrans},
-	"MaxAbs":             {f: mat.MaxAbs, reads: true},
-	"MaxAbsSym":          {f: mat.MaxAbsSym, reads: true},
-	"Mul":                {f: mat.Mul},
-	"MulSym":             {f: mat.MulSym},
-	"MulTransA":          {f: mat.MulTransA},
-	"MulTransB":          {f: mat.MulTransB},
-	"MulVec":             {f: mat.MulVec},
-	"MulVecSym":          {f: mat.MulVecSym},
-	"MulVecTrans":        {f: mat.MulVecTrans},
-	"NormFrob":           {f: mat.NormFrob, reads: true},
-	"NormFrobSym":        {f: mat.NormFrobSym, reads: true},
-	"Outer":              {f: mat.Outer},
-	"ProjectFrob":        {f: mat.ProjectFrob, may: []int{1}},
-	"RankK":              {f: mat.RankK},
-	"RankKTrans":         {f: mat.RankKTrans},
-	"RankOne":            {f: mat.RankOne},
-	"Recur":              {f: mat.Recur, may: []int{2, 3, 4}},
-	"RecurSym":           {f: mat.RecurSym, may: []int{2, 3, 4}},
-	"Scale":              {f: mat.Scale, may: []int{2}},
-	"ScaleSym":           {f: mat.ScaleSym, may: []int{2}},
-	"SolveLower":         {f: mat.SolveLower, may: []int{2}},
-	"SolveLowerTrans":    {f: mat.SolveLowerTrans, may: []int{2}},
-	"SolveLowerTransVec": {f: mat.SolveLowerTransVec, may: []int{2}},
-	"SolveLowerVec":      {f: mat.SolveLowerVec, may: []int{2}},
-	"SolveUpper":         {f: mat.SolveUpper, may: []int{2}},
-	"SolveUpperTrans":    {f: mat.SolveUpperTrans, may: []int{2}},
-	"SolveUpperTransVec": {f: mat.SolveUpperTransVec, may: []int{2}},
-	"SolveUpperVec":      {f: mat.SolveUpperVec, may: []int{2}},
-	"Dense.At":           {f: func(a *mat.Dense) { a.At(4, 0) }, reads: true},
-	"Dense.Set":          {f: func(a *mat.Dense) { a.Set(4, 0, 1) }, reads: true},
-	"Dense.Row":          {f: func(a *mat.Dense) { a.Row(4) }, reads: true},
-	"Dense.View":         {f: func(a *mat.Dense) { a.View(4, 0, 1, 1) }, reads: true},
-	"Sym.At":             {f: func(s *mat.Sym) { s.At(4, 0) }, reads: true},
-	"Sym.Set":            {f: func(s *mat.Sym) { s.Set(4, 0, 1) }, reads: true},
-	"Sym.Row":            {f: func(s *mat.Sym) { s.Row(4) }, reads: true},
-	"Sym.View":           {f: func(s *mat.Sym) { s.View(4, 1) }, reads: true},
+	"AsSym":      {f: func(a *mat.Dense) { mat.AsSym(a) }},
+	"Dense.At":   {f: func(a *mat.Dense) { a.At(4, 0) }},
+	"Dense.Set":  {f: func(a *mat.Dense) { a.Set(4, 0, 1) }},
+	"Dense.Row":  {f: func(a *mat.Dense) { a.Row(4) }},
+	"Dense.View": {f: func(a *mat.Dense) { a.View(4, 0, 1, 1) }},
+	"Sym.At":     {f: func(s *mat.Sym) { s.At(4, 0) }},
+	"Sym.Set":    {f: func(s *mat.Sym) { s.Set(4, 0, 1) }},
+	"Sym.Row":    {f: func(s *mat.Sym) { s.Row(4) }},
+	"Sym.View":   {f: func(s *mat.Sym) { s.View(4, 1) }},
+}
+
+func init() {
+	for may, all := range map[string][]any{
+		"": {
+			mat.AddDiag, mat.AddIdentity, mat.AddMul, mat.AddMulTransA, mat.AddMulTransASym, mat.CopyTrans, mat.MaxAbs,
+			mat.MaxAbsSym, mat.Mul, mat.MulSym, mat.MulTransA, mat.MulTransB, mat.MulVec, mat.MulVecSym, mat.MulVecTrans,
+			mat.NormFrob, mat.NormFrobSym, mat.Outer, mat.RankK, mat.RankKTrans, mat.RankOne,
+		},
+		"1":  {mat.Copy, mat.CopyFull, mat.CopySym, mat.ProjectFrob},
+		"13": {mat.AddScaled, mat.AddScaledSym},
+		"2": {
+			mat.Scale, mat.ScaleSym, mat.SolveLower, mat.SolveLowerTrans, mat.SolveLowerTransVec, mat.SolveLowerVec,
+			mat.SolveUpper, mat.SolveUpperTrans, mat.SolveUpperTransVec, mat.SolveUpperVec,
+		},
+		"234": {mat.Recur, mat.RecurSym},
+	} {
+		for _, f := range all {
+			name := runtime.FuncForPC(reflect.ValueOf(f).Pointer()).Name()
+			guards[strings.TrimPrefix(name, "stable/mat.")] = guarded{f, may}
+		}
+	}
 }
 
 // arguments returns arguments for f, of order n, and their slices, nil for a number.
@@ -87,7 +70,7 @@ func arguments(f any, n int) (in []reflect.Value, data []*[]float64) {
 			in, data = append(in, reflect.ValueOf(a)), append(data, &a.Data)
 		case reflect.TypeFor[[]float64]():
 			v := mattest.Vec(n, uint64(i))
-			in, data = append(in, reflect.ValueOf(v)), append(data, &v)
+			in, data = append(in, reflect.ValueOf(&v).Elem()), append(data, &v)
 		default:
 			in, data = append(in, reflect.ValueOf(0.5)), append(data, nil)
 		}
@@ -95,35 +78,12 @@ func arguments(f any, n int) (in []reflect.Value, data []*[]float64) {
 	return in, data
 }
 
-func setStride(v reflect.Value, stride int) bool {
-	switch a := v.Interface().(type) {
-	case *mat.Dense:
-		a.Stride, a.Data = stride, append(a.Data, make([]float64, a.Rows*stride)...)
-	case *mat.Sym:
-		a.Stride, a.Data = stride, append(a.Data, make([]float64, a.N*stride)...)
-	default:
-		return false
-	}
-	return true
-}
-
-func setData(in []reflect.Value, i int, data []float64) {
-	switch a := in[i].Interface().(type) {
-	case *mat.Dense:
-		a.Data = data
-	case *mat.Sym:
-		a.Data = data
-	case []float64:
-		in[i] = reflect.ValueOf(data[:len(a)])
-	}
-}
-
 // Each argument in turn is larger than the others by a row, a column, or an entry.
 func TestSizesThatDoNotMatch(t *testing.T) {
 	const n = 5
 	for name, g := range guards {
 		in, _ := arguments(g.f, n)
-		for i := 0; i < len(in) && !g.reads && name != "AddIdentity"; i++ {
+		for i := 0; i < len(in) && len(in) > 1 && name != "AddIdentity"; i++ {
 			var larger []any
 			switch in[i].Interface().(type) {
 			case *mat.Dense:
@@ -155,26 +115,27 @@ func TestAliasing(t *testing.T) {
 		require.NotPanics(t, call(in), name)
 		for i := range in {
 			for _, stride := range []int{0, n - 1} {
-				if in, _ := arguments(g.f, n); setStride(in[i], stride) {
+				if in, _ := arguments(g.f, n); in[i].Kind() == reflect.Pointer {
+					in[i].Elem().FieldByName("Stride").SetInt(int64(stride))
 					assert.PanicsWithValue(t, "mat: "+name+": rows overlap, Stride is too small",
 						call(in), "%s, argument %d", name, i)
 				}
 			}
-			if data[i] == nil || i == 0 || g.reads {
+			if data[i] == nil || i == 0 {
 				continue
 			}
 			in, data := arguments(g.f, n)
 			long := append(*data[0], make([]float64, n*n)...)
-			setData(in, 0, long)
-			setData(in, i, long)
-			if fmt.Sprint(g.may) == "[]" || !strings.Contains(fmt.Sprint(g.may), fmt.Sprint(i)) {
+			*data[0], *data[i] = long[:len(*data[0])], long[:len(*data[i])]
+			if !strings.Contains(g.may, strconv.Itoa(i)) {
 				assert.PanicsWithValue(t, "mat: "+name+": dst overlaps an operand", call(in), "%s, argument %d",
 					name, i)
 				continue
 			}
 			assert.NotPanics(t, call(in), "%s, argument %d", name, i)
-			if setStride(in[i], n+1) {
-				setData(in, i, long)
+			if in[i].Kind() == reflect.Pointer {
+				in[i].Elem().FieldByName("Stride").SetInt(n + 1)
+				*data[i] = long
 				assert.PanicsWithValue(t, "mat: "+name+": dst overlaps an operand",
 					call(in), "%s, argument %d with another stride", name, i)
 			}

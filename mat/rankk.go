@@ -17,7 +17,8 @@ func addSym(name string, s *Sym, alpha float64, a, b *Dense, as kind) {
 	if s.N != n || a.Rows != b.Rows || a.Cols != b.Cols {
 		panic(name + mismatch)
 	}
-	noAliasSym(name, s, a, b)
+	full := s.Lower()
+	noAlias(name, &full, a, b)
 	g := product{m: n, n: n, k: k, alpha: alpha, lower: true, c: s.Data, ldc: s.Stride,
 		a: operand{a.Data, a.Stride, as}, b: operand{b.Data, b.Stride, as}}
 	g.run()

@@ -81,13 +81,8 @@ func (s *Sym) View(i, n int) Sym {
 	}
 	full := s.Lower()
 	fit("mat: Sym.View", &full, &full, &full)
-	v := Sym{N: n, Stride: s.Stride}
-	if n > 0 {
-		lo := i*s.Stride + i
-		hi := lo + (n-1)*s.Stride + n
-		v.Data = s.Data[lo:hi:hi]
-	}
-	return v
+	v := full.View(i, i, n, n)
+	return Sym{N: n, Stride: v.Stride, Data: v.Data}
 }
 
 // Zero sets every entry to 0.

@@ -5,36 +5,29 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
-	"stable/mat"
 	"stable/mat/kernel"
 	"stable/mat/mattest"
 )
 
-func rows(count, n int) (all *mat.Dense, x [][]float64) {
-	all = mattest.Pad(mattest.Dense(count, n, 5), 3)
-	for i := range count {
-		x = append(x, all.Row(i))
-	}
-	return all, x
-}
-
 // each runs f on count rows of every length (in) and copies for the kernel (out), then compares.
 func each(t *testing.T, count int, f func(in, out [][]float64, near func(want, got float64))) {
-	defer kernel.SetLanes(kernel.Lanes())
-	for _, lanes := range kernel.AllLanes() {
-		kernel.SetLanes(lanes)
+	mattest.EachKernel(t, func(t *testing.T) {
 		for _, n := range []int{0, 1, 2, 3, 7, 8, 15, 16, 17, 23, 24, 25, 31, 32, 33, 63, 65, 100, 511} {
-			_, in := rows(count, n)
-			all, out := rows(count, n)
+			plain := mattest.Dense(count, n, 5)
+			all := mattest.Pad(plain, 3)
+			var in, out [][]float64
+			for i := range count {
+				in, out = append(in, plain.Row(i)), append(out, all.Row(i))
+			}
 			f(in, out, func(want, got float64) {
-				assert.InDelta(t, want, got, 4*float64(n)*mattest.Eps, "%d lanes, n = %d", lanes, n)
+				assert.InDelta(t, want, got, 4*float64(n)*mattest.Eps, "n = %d", n)
 			})
 			for i := range in {
-				assert.LessOrEqual(t, mattest.MaxDiffVec(in[i], out[i]), 16*mattest.Eps, "%d lanes, n = %d, row %d", lanes, n, i)
+				assert.LessOrEqual(t, mattest.MaxDiffVec(in[i], out[i]), 16*mattest.Eps, "n = %d, row %d", n, i)
 			}
 			mattest.CheckPad(t, all)
 		}
-	}
+	})
 }
 
 func TestRank2Mul(t *testing.T) {

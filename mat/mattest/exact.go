@@ -105,12 +105,6 @@ func (e *Exact) Trans() *Exact {
 	return t
 }
 
-// PosDef reports whether the symmetric e is positive definite.
-func (e *Exact) PosDef() bool {
-	_, pivots := e.Solve(zeros(e.Rows, 0))
-	return pivots != nil
-}
-
 // Solve returns e⁻¹·b and the pivots of a positive definite e, rounded, by elimination; nil for
 // another.
 func (e *Exact) Solve(b *Exact) (x *Exact, pivots []float64) {

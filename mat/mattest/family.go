@@ -43,18 +43,16 @@ var families = []struct {
 	}},
 	{"kahan", func(n int, rng *rand.Rand) *mat.Sym { // KᵀK: K's diagonal hides its smallest singular value
 		c := 0.05 + 0.9*rng.Float64()
-		k := func(i, j int) float64 { // i ≤ j
-			if i == j {
+		k := DenseOf(n, n, func(i, j int) float64 {
+			switch {
+			case i == j:
 				return math.Pow(1-c*c, float64(i)/2)
+			case i > j:
+				return 0
 			}
 			return -c * math.Pow(1-c*c, float64(i)/2)
-		}
-		return SymOf(n, func(i, j int) (v float64) {
-			for p := range j + 1 {
-				v += k(p, i) * k(p, j)
-			}
-			return v
 		})
+		return SymOf(n, Mul(Trans(k), k).At)
 	}},
 	{"graded", func(n int, rng *rand.Rand) *mat.Sym {
 		s, span := Spectrum(between(n, rng, 1, 10), rng.Uint64()), 24*rng.Float64()
@@ -89,14 +87,8 @@ var families = []struct {
 		return Spectrum(l, rng.Uint64())
 	}},
 	{"rank deficient", func(n int, rng *rand.Rand) *mat.Sym {
-		k := rng.IntN(n + 1)
-		b := Dense(n, k, rng.Uint64())
-		return SymOf(n, func(i, j int) (v float64) {
-			for p := range k {
-				v += b.At(i, p) * b.At(j, p)
-			}
-			return v
-		})
+		b := Dense(n, rng.IntN(n+1), rng.Uint64())
+		return SymOf(n, Mul(b, Trans(b)).At)
 	}},
 	{"geometric", func(n int, rng *rand.Rand) *mat.Sym {
 		span := 16 * rng.Float64()

@@ -31,26 +31,15 @@ func SPD(n int, seed uint64) *mat.Sym { return Plus(Sym(n, seed), float64(n)) }
 
 // Orthogonal returns a product of n random Householder reflections.
 func Orthogonal(n int, seed uint64) *mat.Dense {
-	q := One(n)
-	rng := Rand(seed)
-	v, s := make([]float64, n), make([]float64, n)
+	q, rng := One(n), Rand(seed)
 	for range n {
-		vv := 0.0
-		for i := range v {
-			v[i] = rng.NormFloat64()
-			vv += v[i] * v[i]
-		}
+		v := DenseOf(1, n, func(int, int) float64 { return rng.NormFloat64() })
+		vv, s := Mul(v, Trans(v)).At(0, 0), Mul(v, q).Row(0)
 		// q = (I − 2vvᵀ/vᵀv)·q
-		clear(s)
-		for i, u := range v {
-			for j, w := range q.Row(i)[:len(s)] {
-				s[j] += u * w
-			}
-		}
 		for j := range s {
 			s[j] = 2 * s[j] / vv
 		}
-		for i, u := range v {
+		for i, u := range v.Row(0) {
 			qi := q.Row(i)[:len(s)]
 			for j, w := range s {
 				qi[j] -= w * u
