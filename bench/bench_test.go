@@ -55,12 +55,6 @@ func gflops(b *testing.B, flops float64) {
 	b.ReportMetric(flops*float64(b.N)/b.Elapsed().Seconds()/1e9, "GFLOP/s")
 }
 
-func must(err error) {
-	if err != nil {
-		panic(err)
-	}
-}
-
 func BenchmarkMul(b *testing.B) {
 	each(b, 2, 3, func(n int) func() {
 		x, c := mattest.Dense(n, n, uint64(n)), mat.NewDense(n, n)
@@ -71,7 +65,7 @@ func BenchmarkMul(b *testing.B) {
 func BenchmarkCholesky(b *testing.B) {
 	each(b, 1./3, 3, func(n int) func() {
 		a, c := mattest.SPD(n, uint64(n)), new(chol.Cholesky)
-		return func() { must(c.Factor(a)) }
+		return func() { kit.Must(0, c.Factor(a)) }
 	})
 }
 
@@ -80,7 +74,7 @@ func BenchmarkCond(b *testing.B) {
 	each(b, 1./3, 3, func(n int) func() {
 		a, c := mattest.SPD(n, uint64(n)), new(chol.Cholesky)
 		return func() {
-			must(c.Factor(a))
+			kit.Must(0, c.Factor(a))
 			c.Cond()
 		}
 	})
@@ -93,7 +87,7 @@ func BenchmarkSmall(b *testing.B) {
 		a, spd := mattest.Dense(n, n, uint64(n)), mattest.SPD(n, uint64(n))
 		c, x, y := mat.NewDense(n, n), mattest.Vec(n, 1), make([]float64, n)
 		var f chol.Cholesky
-		must(f.Factor(spd))
+		kit.Must(0, f.Factor(spd))
 		for _, op := range []struct {
 			name string
 			run  func()
@@ -102,7 +96,7 @@ func BenchmarkSmall(b *testing.B) {
 			{"MulVec", func() { mat.MulVec(y, a, x) }},
 			{"MulVecTrans", func() { mat.MulVecTrans(y, a, x) }},
 			{"MulVecSym", func() { mat.MulVecSym(y, spd, x) }},
-			{"Cholesky", func() { must(f.Factor(spd)) }},
+			{"Cholesky", func() { kit.Must(0, f.Factor(spd)) }},
 			{"Solve", func() { f.SolveVec(y, x) }},
 		} {
 			b.Run(fmt.Sprintf("%s/n=%d", op.name, n), func(b *testing.B) {
@@ -118,7 +112,7 @@ func BenchmarkSmall(b *testing.B) {
 func BenchmarkSolve(b *testing.B) {
 	each(b, 2, 2, func(n int) func() {
 		x, rhs, c := make([]float64, n), mattest.Vec(n, 1), new(chol.Cholesky)
-		must(c.Factor(mattest.SPD(n, uint64(n))))
+		kit.Must(0, c.Factor(mattest.SPD(n, uint64(n))))
 		return func() { c.SolveVec(x, rhs) }
 	})
 }
@@ -131,15 +125,15 @@ func BenchmarkEigSym(b *testing.B) { decompose(b, new(eig.Symmetric).Factor) }
 func decompose(b *testing.B, factor func(*mat.Sym) error) {
 	each(b, 0, 0, func(n int) func() {
 		a := mattest.Sym(n, uint64(n))
-		return func() { must(factor(a)) }
+		return func() { kit.Must(0, factor(a)) }
 	})
 }
 
 // BenchmarkSamples is a step of a method that evaluates n samples of each level, on 10,000 dense rows
 // of 50 features; bench/peers/numba_bench.py has the same loops.
 func BenchmarkSamples(b *testing.B) {
-	p, err := hyperopt.New(denseRows(10000, 50, 1), denseRows(10000, 50, 2), hyperopt.Options{Form: hyperopt.Exp})
-	must(err)
+	rows := func(seed uint64) *data.Data { return kit.NoisyRule(10000, 50, 0, rand.New(rand.NewPCG(seed, 0))) }
+	p := kit.Must(hyperopt.New(rows(1), rows(2), hyperopt.Options{Form: hyperopt.Exp}))
 	step := bilevel.Constant(1e-3)
 	for _, m := range []bilevel.Method{method.SOBA{Alpha: step, Beta: step}, method.SABA{Alpha: step, Beta: step}} {
 		for _, batch := range []int{1, 64} {
@@ -148,29 +142,15 @@ func BenchmarkSamples(b *testing.B) {
 				x, y := make([]float64, 50), make([]float64, 50)
 				p.Start(x, y)
 				opt := bilevel.Options{X0: x, Set: bilevel.Box{Lo: lo, Hi: hi}, UpperBatch: batch, LowerBatch: batch}
-				s, err := bilevel.New(p, m, opt)
-				must(err)
-				must(s.Step())
+				s := kit.Must(bilevel.New(p, m, opt))
+				kit.Must(0, s.Step())
 				b.ReportAllocs()
 				for b.Loop() {
-					must(s.Step())
+					kit.Must(0, s.Step())
 				}
 			})
 		}
 	}
-}
-
-func denseRows(n, d int, seed uint64) *data.Data {
-	rng, set := rand.New(rand.NewPCG(seed, 0)), &data.Data{Dim: d, RowPtr: []int{0}}
-	for range n {
-		sum := rng.NormFloat64()
-		for j := range d {
-			set.Col, set.Val = append(set.Col, int32(j)), append(set.Val, rng.NormFloat64())
-			sum += set.Val[len(set.Val)-1]
-		}
-		set.Label, set.RowPtr = append(set.Label, math.Copysign(1, sum)), append(set.RowPtr, len(set.Col))
-	}
-	return set
 }
 
 // BenchmarkTruncate is the projection onto {X ⪰ 0.1·I}: clear has nothing to clip, few three
@@ -179,19 +159,14 @@ func denseRows(n, d int, seed uint64) *data.Data {
 func BenchmarkTruncate(b *testing.B) {
 	truncate := func(p, a *mat.Sym) func() {
 		t := new(eig.Truncator)
-		return func() {
-			_, err := t.Truncate(p, a, 0.1)
-			must(err)
-		}
+		return func() { kit.Must(t.Truncate(p, a, 0.1)) }
 	}
 	few := func(n int, seed uint64) *mat.Sym {
 		lambda := make([]float64, n)
 		for i := range lambda {
 			lambda[i] = 1 + float64(i)/float64(n)
-			if i < 3 {
-				lambda[i] = -1 - float64(i)
-			}
 		}
+		copy(lambda, []float64{-1, -2, -3})
 		return mattest.Spectrum(lambda, seed)
 	}
 	for i, input := range []func(n int, seed uint64) *mat.Sym{mattest.SPD, few, mattest.Sym} {
@@ -216,7 +191,8 @@ func BenchmarkTruncate(b *testing.B) {
 // BenchmarkStep is one step of STABLE with d_x = d_y = d where nothing is to be clipped. The oracles
 // cost next to nothing: they fill the matrices at their first calls alone. With promise, the problem
 // promises how convex it is, and some steps cost twice as much as others: 64 at a time. adaptive has
-// the default step sizes. All count the flops of two Cholesky factorisations.
+// the default step sizes. saa is the default over whole runs of 8d steps, oracles included, since its
+// steps differ. All but saa count the flops of two Cholesky factorisations.
 func BenchmarkStep(b *testing.B) {
 	fixed := bilevel.STABLE{
 		Alpha: bilevel.Constant(0.01), Beta: bilevel.Constant(0.01), Tau: bilevel.Constant(0.1), MuG: 0.1, CGxy: 1e3,
@@ -224,14 +200,13 @@ func BenchmarkStep(b *testing.B) {
 	step := func(b *testing.B, m bilevel.STABLE, steps int, problem func(d int) bilevel.Problem) {
 		for _, d := range append([]int{2, 4, 8}, sizes...) {
 			b.Run(fmt.Sprintf("d=%d", d), func(b *testing.B) {
-				s, err := bilevel.New(problem(d), m, bilevel.Options{Set: bilevel.UniformBox(d, 0, 1)})
-				must(err)
-				must(s.Step())
-				must(s.Step())
+				s := kit.Must(bilevel.New(problem(d), m, bilevel.Options{Set: bilevel.UniformBox(d, 0, 1)}))
+				kit.Must(0, s.Step())
+				kit.Must(0, s.Step())
 				b.ReportAllocs()
 				for b.Loop() {
 					for range steps {
-						must(s.Step())
+						kit.Must(0, s.Step())
 					}
 				}
 				gflops(b, float64(steps)*2*math.Pow(float64(d), 3)/3)
@@ -247,7 +222,16 @@ func BenchmarkStep(b *testing.B) {
 	})
 	b.Run("saa", func(b *testing.B) {
 		for _, d := range []int{14, 22, 32, 37, 54, 64, 91, 100} {
-			b.Run(fmt.Sprintf("d=%d", d), func(b *testing.B) { wholeRuns(b, d) })
+			b.Run(fmt.Sprintf("d=%d", d), func(b *testing.B) {
+				p := kit.Must(quadratic.New(quadratic.Options{Dx: d, Dy: d, SigmaFx: 0.5, SigmaGy: 0.5}))
+				for b.Loop() {
+					s := kit.Must(bilevel.New(p, saa.Newton{}, bilevel.Options{Set: bilevel.UniformBox(d, 0, 1)}))
+					for range 8 * d {
+						kit.Must(0, s.Step())
+					}
+				}
+				perStep(b, 8*d)
+			})
 		}
 	})
 }
@@ -255,20 +239,6 @@ func BenchmarkStep(b *testing.B) {
 // perStep makes ns/op the time of one of so many steps.
 func perStep(b *testing.B, steps int) {
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(steps*b.N), "ns/op")
-}
-
-// wholeRuns is the default over whole runs of 8d steps, oracles included, since its steps differ.
-func wholeRuns(b *testing.B, d int) {
-	p, err := quadratic.New(quadratic.Options{Dx: d, Dy: d, SigmaFx: 0.5, SigmaGy: 0.5})
-	must(err)
-	for b.Loop() {
-		s, err := bilevel.New(p, saa.Newton{}, bilevel.Options{Set: bilevel.UniformBox(d, 0, 1)})
-		must(err)
-		for range 8 * d {
-			must(s.Step())
-		}
-	}
-	perStep(b, 8*d)
 }
 
 // still is a problem whose derivatives are the same everywhere: g_yy = BBᵀ/d + I/2 with entries of

@@ -19,9 +19,9 @@ type Task[R any] struct {
 	Run  func(ctx context.Context) (R, error)
 }
 
-// Share is the part of a campaign's tasks for this process: the tasks i ≡ part − 1 mod of, or, for part
+// share is the part of a campaign's tasks for this process: the tasks i ≡ part − 1 mod of, or, for part
 // 0, those that all parts have left.
-type Share struct{ part, of int }
+type share struct{ part, of int }
 
 var errUnfinished = errors.New("not finished")
 
@@ -29,7 +29,7 @@ var errUnfinished = errors.New("not finished")
 type Campaign[R any] struct {
 	name, folder string
 	id           Identity
-	share        Share
+	share        share
 	ledger       *ledger[R]
 }
 

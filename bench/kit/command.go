@@ -201,8 +201,8 @@ func (c *Common) Add(fs *flag.FlagSet, quick string) {
 	fs.BoolVar(&c.fresh, "fresh", false, "begin again where finished runs could be kept")
 }
 
-func (c *Common) Share() (Share, error) {
-	s := Share{1, 1}
+func (c *Common) Share() (share, error) {
+	s := share{1, 1}
 	switch {
 	case c.part != "" && c.merge != 0:
 		return s, fmt.Errorf("%w: -part does some of the runs and -merge the rest: give only one of them", ErrUsage)
@@ -211,7 +211,7 @@ func (c *Common) Share() (Share, error) {
 	case c.merge < 0:
 		return s, fmt.Errorf("%w: -merge is %d, want ≥ 1", ErrUsage, c.merge)
 	case c.merge > 1:
-		s = Share{0, c.merge}
+		s = share{0, c.merge}
 	case c.part != "":
 		a, b, _ := strings.Cut(c.part, "/")
 		part, err1 := strconv.Atoi(a)
@@ -219,7 +219,7 @@ func (c *Common) Share() (Share, error) {
 		if err1 != nil || err2 != nil || part < 1 || of < part {
 			return s, fmt.Errorf("%w: -part %q, want i/n with 1 ≤ i ≤ n", ErrUsage, c.part)
 		}
-		s = Share{part, of}
+		s = share{part, of}
 	}
 	return s, nil
 }

@@ -83,20 +83,25 @@ func DataName(file string) string {
 	return name
 }
 
-func PlainOrGzip(path string) (string, error) {
-	for _, p := range []string{path + ".gz", path} {
-		if _, err := os.Stat(p); err == nil {
-			return p, nil
+// NoisyRule are Gaussian rows, labelled by a noisy linear rule: the jth feature counts j^(−fall).
+func NoisyRule(n, dim int, fall float64, rng *rand.Rand) *data.Data {
+	d := &data.Data{Dim: dim, RowPtr: []int{0}}
+	for range n {
+		score := rng.NormFloat64()
+		for j := range dim {
+			v := rng.NormFloat64()
+			score += v / math.Pow(float64(j+1), fall)
+			d.Col, d.Val = append(d.Col, int32(j)), append(d.Val, v)
 		}
+		d.RowPtr, d.Label = append(d.RowPtr, len(d.Col)), append(d.Label, math.Copysign(1, score))
 	}
-	return "", fmt.Errorf("neither %s nor %[1]s.gz exists; the file is on the LIBSVM data page", path)
+	return d
 }
 
 // Scale is measured on the first part.
-func Scale(parts []*data.Data) (*data.Scaler, error) {
-	scaler := data.FitScaler(parts[0])
+func Scale(parts []*data.Data) (scaler *data.Scaler, err error) {
+	scaler = data.FitScaler(parts[0])
 	for i, d := range parts {
-		var err error
 		if parts[i], err = scaler.Apply(d); err != nil {
 			return nil, err
 		}

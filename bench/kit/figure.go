@@ -52,12 +52,17 @@ func Style(name string) int {
 	return 1 + slices.Index(list, name)
 }
 
+// Table is rows and an empty line.
 func Table(w io.Writer, lines [][]string) {
+	Rows(w, lines)
+	fmt.Fprintln(w)
+}
+
+func Rows(w io.Writer, lines [][]string) {
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	for _, cells := range lines {
 		fmt.Fprintln(tw, strings.TrimRight(strings.Join(cells, "\t"), "\t "))
 	}
-	fmt.Fprintln(tw)
 	tw.Flush()
 }
 
@@ -123,18 +128,18 @@ func Exponent(x, y []float64) float64 {
 	return sxy / sxx
 }
 
-// Reach returns the cost at which err falls to eps for good, by log-log interpolation; false if it
+// Reach returns the cost at which err falls to eps for good, by log-log interpolation; NaN if it
 // never does, or does at the first point. cost ascends.
-func Reach(cost, err []float64, eps float64) (float64, bool) {
+func Reach(cost, err []float64, eps float64) float64 {
 	i := len(err)
 	for i > 0 && err[i-1] <= eps {
 		i--
 	}
 	if i == 0 || i == len(err) {
-		return math.NaN(), false
+		return math.NaN()
 	}
 	share := math.Log(err[i-1]/eps) / math.Log(err[i-1]/err[i])
-	return cost[i-1] * math.Pow(cost[i]/cost[i-1], share), true
+	return cost[i-1] * math.Pow(cost[i]/cost[i-1], share)
 }
 
 // Ratios returns n ≥ 2 values from a to b, both exact, in geometric progression.

@@ -28,16 +28,10 @@ func TestStudent(t *testing.T) {
 
 func TestReach(t *testing.T) {
 	cost, err := []float64{1, 10, 100, 1000}, []float64{1, 0.1, 0.2, 0.02}
-	n, ok := Reach(cost, err, 0.1)
-	assert.True(t, ok)
-	assert.InEpsilon(t, 100*math.Pow(10, math.Log(2)/math.Log(10)), n, 1e-12, "for good, not at the first visit")
-	n, ok = Reach(cost, err, 0.5)
-	assert.True(t, ok)
-	assert.InEpsilon(t, math.Pow(10, math.Log10(2)), n, 1e-12)
-	for _, eps := range []float64{0.01, 2} {
-		_, ok = Reach(cost, err, eps)
-		assert.False(t, ok, eps)
-	}
+	assert.InEpsilon(t, 200, Reach(cost, err, 0.1), 1e-12, "for good, not at the first visit")
+	assert.InEpsilon(t, 2, Reach(cost, err, 0.5), 1e-12)
+	assert.True(t, math.IsNaN(Reach(cost, err, 0.01)), "never")
+	assert.True(t, math.IsNaN(Reach(cost, err, 2)), "from the first point on")
 }
 
 func TestMeanOf(t *testing.T) {

@@ -182,11 +182,8 @@ func Digest(path string) (string, error) {
 // Build is the SHA-256 of this program's file; random where the system does not name it.
 var Build = sync.OnceValue(func() string {
 	path, err := os.Executable()
-	if err == nil {
-		var sum string
-		if sum, err = Digest(path); err == nil {
-			return sum
-		}
+	if sum, bad := Digest(path); cmp.Or(err, bad) == nil {
+		return sum
 	}
 	return "unknown " + rand.Text()
 })

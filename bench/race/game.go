@@ -142,7 +142,13 @@ func portfolio(name string, h half, d int, set bilevel.Set, seed uint64) maker {
 		p := compose.Adapt(m)
 		l := mat.NormFrobSym(kit.HessianF(p, x))
 		if _, free := set.(bilevel.Space); !free {
-			best = leastOver(p, set, l, x)
+			// The proximal point method: each round leaves ρ/(ρ + μ) of the distance, μI ⪯ ∇²F ⪯ l·I.
+			prox, next := observe.Moreau{F: p, Set: set, Rho: 1e-4 * l, Tol: 1e-12}, make([]float64, d)
+			for range 12 {
+				kit.Must(prox.At(next, x))
+				copy(x, next)
+			}
+			best = kit.Must(p.Objective(nil, x))
 		}
 		return &problem{
 			half: h, fresh: func() contest { return composed{compose.Adapt(m)} }, set: set,
@@ -154,16 +160,4 @@ func portfolio(name string, h half, d int, set bilevel.Set, seed uint64) maker {
 			},
 		}, err
 	}}
-}
-
-// leastOver returns the minimum of a convex F over a set, by the proximal point method: each round
-// leaves ρ/(ρ + μ) of the distance, μI ⪯ ∇²F ⪯ l·I.
-func leastOver(f bilevel.Truth, set bilevel.Set, l float64, x []float64) float64 {
-	m := observe.Moreau{F: f, Set: set, Rho: 1e-4 * l, Tol: 1e-12}
-	next := make([]float64, len(x))
-	for range 12 {
-		kit.Must(m.At(next, x))
-		copy(x, next)
-	}
-	return kit.Must(f.Objective(nil, x))
 }

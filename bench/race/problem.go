@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"os"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -230,8 +231,7 @@ func onFiles(files []string, rows int, seed uint64, kind string, boxes ...weight
 func tuning(train, val *data.Data, w weights, h half) (*problem, error) {
 	opt := hyperopt.Options{Form: hyperopt.Raw, Lo: w.lo, Hi: w.hi, PenaliseIntercept: true}
 	if w.form == "exp" {
-		opt = hyperopt.Options{Form: hyperopt.Exp, Lo: math.Log(2 * w.lo), Hi: math.Log(2 * w.hi),
-			PenaliseIntercept: true}
+		opt.Form, opt.Lo, opt.Hi = hyperopt.Exp, math.Log(2*w.lo), math.Log(2*w.hi)
 	}
 	p, err := hyperopt.New(train, val, opt)
 	if err != nil {
@@ -266,29 +266,15 @@ func endless(m maker) maker {
 	})
 }
 
-// noisyRule are Gaussian rows, labelled by a noisy linear rule in which the jth feature counts 1/j.
-func noisyRule(n, dim int, seed uint64) *data.Data {
-	rng := rand.New(rand.NewPCG(seed, 'r'))
-	d := &data.Data{Dim: dim, RowPtr: []int{0}}
-	for range n {
-		score := rng.NormFloat64()
-		for j := range dim {
-			v := rng.NormFloat64()
-			score += v / float64(j+1)
-			d.Col, d.Val = append(d.Col, int32(j)), append(d.Val, v)
-		}
-		d.RowPtr, d.Label = append(d.RowPtr, len(d.Col)), append(d.Label, math.Copysign(1, score))
-	}
-	return d
-}
-
 func tuningStreams(files []string, seed uint64) (list []maker) {
 	for i, w := range streamBoxes {
 		for j, h := range []half{chosen, confirmed} {
 			name := fmt.Sprintf("tuning stream %d %s", j+1, w.String())
 			list = append(list, endless(maker{name, func() (*problem, error) {
-				seed := 100*seed + uint64(2*i+j)
-				return tuning(noisyRule(300, 12, seed), noisyRule(1200, 12, seed+50), w, h)
+				rule := func(n int, extra uint64) *data.Data {
+					return kit.NoisyRule(n, 12, 1, rand.New(rand.NewPCG(100*seed+uint64(2*i+j)+extra, 'r')))
+				}
+				return tuning(rule(300, 0), rule(1200, 50), w, h)
 			}}))
 		}
 	}
@@ -298,13 +284,22 @@ func tuningStreams(files []string, seed uint64) (list []maker) {
 	return list
 }
 
+func plainOrGzip(path string) (string, error) {
+	for _, p := range []string{path + ".gz", path} {
+		if _, err := os.Stat(p); err == nil {
+			return p, nil
+		}
+	}
+	return "", fmt.Errorf("neither %s nor %[1]s.gz exists; the file is on the LIBSVM data page", path)
+}
+
 func dataFiles(folder string) ([]string, error) {
 	files := []string{kit.ShippedData}
 	for _, f := range []string{
 		"australian/australian_scale", "ijcnn1/ijcnn1.trn", "covtype/covtype.libsvm.binary.scale",
 	} {
 		if folder != "" {
-			path, err := kit.PlainOrGzip(filepath.Join(folder, filepath.FromSlash(f)))
+			path, err := plainOrGzip(filepath.Join(folder, filepath.FromSlash(f)))
 			if err != nil {
 				return files, err
 			}
@@ -320,7 +315,7 @@ func benchmark(folder string, w weights) maker {
 		var sets [2]*data.Data
 		var sources [2]kit.Source
 		for i, name := range []string{"ijcnn1.trn", "ijcnn1.tst"} {
-			path, err := kit.PlainOrGzip(filepath.Join(folder, "ijcnn1", name))
+			path, err := plainOrGzip(filepath.Join(folder, "ijcnn1", name))
 			if err != nil {
 				return t, err
 			}

@@ -89,9 +89,6 @@ func TestUsage(t *testing.T) {
 		"-data is missing":                 {"ijcnn1", "-data", ""},
 		`no problem has such a`:            {"limit", "-only", "nobody"},
 		"Methods: STABLE, STABLE-paper":    {"compare", "-h"},
-		"go run ./bench figure2 -data ..":  {"figure2", "-h"},
-		"-only quadratic,saddle -samples":  {"limit", "-h"},
-		"-only simplex,ball -methods":      {"untuned", "-h"},
 	} {
 		status, stdout, stderr := bench(context.Background(), args...)
 		assert.Contains(t, stdout+stderr, want)

@@ -47,7 +47,11 @@ func (r recipe) problem(seed uint64) (*problem, error) {
 	r.o, r.x, r.y = p.Options(), cmp.Or(r.x, 1), cmp.Or(r.y, 1)
 	x, _ := p.Optimum()
 	hess := kit.HessianF(p, x)
-	to, u := place{at: make([]float64, r.o.Dx), set: bilevel.Space{}}, r.units()
+	to := place{at: make([]float64, r.o.Dx), set: bilevel.Space{}}
+	u := unit.Units{X: slices.Repeat([]float64{r.x}, r.o.Dx), Y: slices.Repeat([]float64{r.y}, r.o.Dy)}
+	for i := 0; r.mixed && i < r.o.Dx; i++ {
+		u.X[i] = math.Pow(10, 8*float64(i)/float64(r.o.Dx-1)-4)
+	}
 	if r.place != nil {
 		to = r.place(r.o.Dx)
 		u.ShiftX = to.put(x, hess)
@@ -71,16 +75,6 @@ func (r recipe) problem(seed uint64) (*problem, error) {
 		return out, nil // the variance of the samples is infinite
 	}
 	return out, out.limited(q, observe.LimitOptions{Seed: seed, Draws: 4000})
-}
-
-func (r recipe) units() unit.Units {
-	u := unit.Units{X: slices.Repeat([]float64{r.x}, r.o.Dx), Y: slices.Repeat([]float64{r.y}, r.o.Dy)}
-	for i := range u.X {
-		if r.mixed {
-			u.X[i] = math.Pow(10, 8*float64(i)/float64(r.o.Dx-1)-4)
-		}
-	}
-	return u
 }
 
 // put moves x to where ∇F, which is linear, is the slope, and returns the shift to the place.

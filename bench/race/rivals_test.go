@@ -86,8 +86,7 @@ func TestAgainst(t *testing.T) {
 	}
 
 	stdout = race(t, third, append(short, "saddle", "-against", file)...)
-	list := kit.Must(lineup("untuned"))
-	for _, e := range list {
+	for _, e := range kit.Must(lineup("untuned")) {
 		assert.Contains(t, stdout, e.Name+": last, mean")
 	}
 	assert.Regexp(t, `\n\nwrote .*\n(At 1000 samples the better output of .*\n)+$`, stdout)

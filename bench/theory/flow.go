@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"text/tabwriter"
 
 	"stable/bench/kit"
 	"stable/bench/plot"
@@ -40,8 +39,7 @@ func flows(p *quadratic.Problem, c theorem.Constants) (list []descent, bound, th
 // descend follows one path to βt = 8.
 func descend(p *quadratic.Problem, c theorem.Constants, o flow.Options) (d descent) {
 	_, _, lF := c.Lipschitz()
-	const until = 8
-	const seen = 600
+	const until, seen = 8, 600
 	d.steps = int(math.Ceil(until / o.Beta * 10 * math.Max(o.Beta*c.Lg, o.Alpha*lF)))
 	o.H = until / o.Beta / float64(d.steps)
 	f := kit.Must(flow.New(p, o))
@@ -108,15 +106,13 @@ func flowPanel(w io.Writer, seed uint64) plot.Panel {
 	list, bound, threshold := flows(p, p.Constants(2))
 	fmt.Fprintf(w, "Theorem 1: V = F + ½‖y − y*(x)‖² along the flow; bound α/β ≤ %.4g; from the worst start V "+
 		"can rise from %.3g times the bound on\n", bound, threshold)
-	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(tw, "α / bound\tsteps\tsteps in which V rose\tlargest V/V(0)\tV/V(0) at the end")
+	lines := [][]string{{"α / bound", "steps", "steps in which V rose", "largest V/V(0)", "V/V(0) at the end"}}
 	panel := plot.Panel{Title: "Theorem 1",
 		X: plot.Axis{Label: "time βt"}, Y: plot.Axis{Label: "(V − F*)/(V(0) − F*)", Log: true, Min: 1e-3}}
 	for _, d := range list {
-		fmt.Fprintf(tw, "%g\t%d\t%d\t%.4g\t%.2g\n", d.ratio, d.steps, d.rises, d.top, d.end)
+		lines = append(lines, []string{fmt.Sprintf("%g\t%d\t%d\t%.4g\t%.2g", d.ratio, d.steps, d.rises, d.top, d.end)})
 		panel.Series = append(panel.Series, plot.Series{Name: fmt.Sprintf("α/β = %g × bound", d.ratio), X: d.t, Y: d.v})
 	}
-	tw.Flush()
-	fmt.Fprintln(w)
+	kit.Table(w, lines)
 	return panel
 }

@@ -149,35 +149,43 @@ type outcome struct {
 // perSpan is how many iterates, at least, are measured while the steps double.
 const perSpan = 512
 
-type walker struct {
-	walk
-	p      *quadratic.Problem
-	solver *bilevel.Solver
-	pick   *rand.Rand
-	sum    float64
-}
-
-// run walks to the last mark. If the method fails, its last reading stands at later marks.
+// run walks to the last mark, and measures with ρ at one random step of each stratum, weighted by its
+// length. If the method fails, its last reading stands at later marks.
 func (w walk) run(ctx context.Context) (out outcome, err error) {
-	m := walker{walk: w, p: w.problem.Clone(), pick: rand.New(rand.NewPCG(w.seed, 'p'))}
-	best, _ := m.p.Optimum()
-	if m.solver, err = bilevel.New(m.p, w.method, bilevel.Options{X0: from(best, w.radius, w.start), Seed: w.seed,
-		UpperBatch: w.batch, LowerBatch: w.batch, Explode: 1e6}); err != nil {
+	p, pick := w.problem.Clone(), rand.New(rand.NewPCG(w.seed, 'p'))
+	best, _ := p.Optimum()
+	s, err := bilevel.New(p, w.method, bilevel.Options{X0: from(best, w.radius, w.start), Seed: w.seed,
+		UpperBatch: w.batch, LowerBatch: w.batch, Explode: 1e6})
+	if err != nil {
 		return out, err
 	}
-	s := m.solver
-	y := make([]float64, len(s.Y()))
+	moreau, near := observe.Moreau{F: p, Rho: w.rho}, make([]float64, len(s.X()))
+	y, sum := make([]float64, len(s.Y())), 0.0
 	for _, mark := range w.marks {
-		if out.End == "" {
-			if out.End, err = m.walkTo(ctx, mark); err != nil {
-				return out, err
+		for s.K() < mark && out.End == "" {
+			if ctx.Err() != nil {
+				return out, context.Cause(ctx)
+			}
+			k := s.K()
+			last := min(k+1+k/perSpan, mark)
+			at := k + 1 + pick.IntN(last-k)
+			for s.K() < last && out.End == "" {
+				if err := s.Step(); err != nil {
+					out.End = err.Error()
+				} else if s.K() == at && w.rho > 0 {
+					e, err := moreau.At(near, s.X())
+					if err != nil {
+						return out, err
+					}
+					sum += e.Near * float64(last-k)
+				}
 			}
 		}
-		error, c := m.sum/math.Max(1, float64(s.K())), s.Counts()
-		if m.rho == 0 {
+		error, c := sum/math.Max(1, float64(s.K())), s.Counts()
+		if w.rho == 0 {
 			error = distance2(s.X(), best)
 		}
-		if err := m.p.Solution(y, s.X()); err != nil {
+		if err := p.Solution(y, s.X()); err != nil {
 			return out, err
 		}
 		for q, v := range []float64{error, distance2(s.Y(), y), float64(c.Xi), float64(c.Phi)} {
@@ -198,34 +206,6 @@ func from(centre []float64, radius float64, seed uint64) []float64 {
 		x[i] = c + scale*x[i]
 	}
 	return x
-}
-
-// walkTo measures at one random step of each stratum, weighted by its length.
-func (m *walker) walkTo(ctx context.Context, mark int) (end string, err error) {
-	s, moreau := m.solver, observe.Moreau{F: m.p, Rho: m.rho}
-	near := make([]float64, len(s.X()))
-	for s.K() < mark {
-		if ctx.Err() != nil {
-			return "", context.Cause(ctx)
-		}
-		k := s.K()
-		last := min(k+1+k/perSpan, mark)
-		at := k + 1 + m.pick.IntN(last-k)
-		for s.K() < last {
-			if err := s.Step(); err != nil {
-				return err.Error(), nil
-			}
-			if s.K() != at || m.rho == 0 {
-				continue
-			}
-			e, err := moreau.At(near, s.X())
-			if err != nil {
-				return "", err
-			}
-			m.sum += e.Near * float64(last-k)
-		}
-	}
-	return "", nil
 }
 
 func distance2(a, b []float64) float64 {

@@ -6,7 +6,6 @@ import (
 	"io"
 	"math"
 	"slices"
-	"text/tabwriter"
 
 	"stable/bench/kit"
 	"stable/bench/plot"
@@ -172,8 +171,7 @@ func fit(groups []reading, error, cost int) (f fitted) {
 	}
 	samplesTo := func(r reading, eps []float64) (n []float64) {
 		for _, e := range eps {
-			v, _ := kit.Reach(r[cost], r[error], e)
-			n = append(n, v)
+			n = append(n, kit.Reach(r[cost], r[error], e))
 		}
 		return n
 	}
@@ -219,17 +217,16 @@ func (c *complexity) report(w io.Writer) error {
 
 func (c *complexity) panels(w io.Writer, g *regime, error int, measure string) []plot.Panel {
 	fmt.Fprintf(w, "%s, ε = %s\n", g.title, kit.Plain(measure))
-	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprint(tw, "method")
+	head := "method"
 	panels := make([]plot.Panel, 2)
 	for i, letter := range []string{"ξ", "φ"} {
-		fmt.Fprintf(tw, "\t%s: claimed\tfitted\tearly, late", letter)
+		head += "\t" + letter + ": claimed\tfitted\tearly, late"
 		panels[i] = plot.Panel{Title: g.title + ": " + letter + ", ε = " + measure,
 			X: plot.Axis{Label: "1/ε", Log: true}, Y: plot.Axis{Label: "samples " + letter, Log: true}}
 	}
-	fmt.Fprintln(tw, "\tε from\tto\tsamples ξ, φ at the end\tfailed")
+	lines := [][]string{{head, "ε from", "to", "samples ξ, φ at the end", "failed"}}
 	for _, r := range g.rows {
-		fmt.Fprint(tw, r.name)
+		line := r.name
 		groups, failed := joined(r.trials)
 		var f [2]fitted
 		for i := range f {
@@ -238,14 +235,14 @@ func (c *complexity) panels(w io.Writer, g *regime, error int, measure string) [
 			if p := r.claims[i]; p > 0 && error == upper {
 				claim = fmt.Sprintf("%g", p)
 			}
-			fmt.Fprintf(tw, "\t%s\t%v\t%.2f, %.2f", claim, f[i].exponent, f[i].early, f[i].late)
+			line += fmt.Sprintf("\t%s\t%v\t%.2f, %.2f", claim, f[i].exponent, f[i].early, f[i].late)
 			panels[i].Series = append(panels[i].Series,
 				plot.Series{Name: r.name, X: inverses(f[i].eps), Y: f[i].n, Style: kit.Style(r.name)})
 		}
-		fmt.Fprintf(tw, "\t%.1e\t%.1e\t%.2g, %.2g\t%d\n", f[1].from, f[1].to, kit.Last(f[0].n), kit.Last(f[1].n), failed)
+		lines = append(lines, []string{line, fmt.Sprintf("%.1e\t%.1e\t%.2g, %.2g\t%d",
+			f[1].from, f[1].to, kit.Last(f[0].n), kit.Last(f[1].n), failed)})
 	}
-	fmt.Fprintln(tw)
-	tw.Flush()
+	kit.Table(w, lines)
 	for i := range panels {
 		panels[i].Lines = slopes(g.rows, i, panels[i].Series)
 	}
@@ -270,16 +267,15 @@ func slopes(rows []*row, stream int, series []plot.Series) (lines []plot.Line) {
 
 func (c *complexity) choicesTable(w io.Writer) {
 	fmt.Fprintf(w, "constants, best of %d runs of %d samples each\n", choiceTrials, c.samples)
-	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	defer tw.Flush()
-	fmt.Fprintln(tw, "regime\tmethod\tstep sizes\tconstants\tat an edge\tsteps of a run\tchoices "+
-		"diverged\tsteps of the trials")
+	lines := [][]string{{"regime", "method", "step sizes", "constants", "at an edge", "steps of a run", "choices diverged",
+		"steps of the trials"}}
 	for _, r := range c.all {
 		choice := "–\t\t\t"
 		if r.alpha != nil {
 			choice = fmt.Sprintf("a = %g, b = %g\t%s\t%d\t%d of %d", r.constants[0], r.constants[1],
 				r.edge(r.constants), r.within(float64(c.samples)), r.failed, len(r.choices()))
 		}
-		fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%d to %d\n", r.title, r.name, r.orders, choice, r.marks[0], kit.Last(r.marks))
+		lines = append(lines, []string{r.title, r.name, r.orders, choice, fmt.Sprintf("%d to %d", r.marks[0], kit.Last(r.marks))})
 	}
+	kit.Rows(w, lines)
 }

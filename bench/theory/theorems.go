@@ -9,7 +9,6 @@ import (
 	"reflect"
 	"slices"
 	"strings"
-	"text/tabwriter"
 
 	"stable/bench/kit"
 	"stable/bench/plot"
@@ -41,7 +40,11 @@ func Theorems(ctx context.Context, args []string, out kit.Terminal) error {
 	slices.Reverse(r.regimes)
 	var all []*series
 	for _, g := range r.regimes {
-		g.vary()
+		if c := g.constants(); g.rho > 0 {
+			g.variants = theorem2Variants(c, g.rho)
+		} else {
+			g.variants = theorem3Variants(c)
+		}
 		for _, v := range g.variants {
 			r.plan(g, v)
 			all = append(all, v.trials...)
@@ -133,30 +136,29 @@ func (r *rates) report(w io.Writer) error {
 }
 
 func (g *regime) panel(w io.Writer) plot.Panel {
-	order, label, place, measure := -1.0, "1/k", 0.2, "E‖x^{k} − x*‖²"
+	order, label, place := -1.0, "1/k", 0.2
 	panel := plot.Panel{Title: "Theorem 3, strongly convex",
 		X: plot.Axis{Label: "steps k", Log: true}, Y: plot.Axis{Label: "squared error", Log: true}}
 	if g.rho > 0 {
-		order, label, place, measure = -0.5, "K^{−1/2}", 3, "mean ρ²‖x̂ − x‖²"
+		order, label, place = -0.5, "K^{−1/2}", 3
 		panel.Title, panel.X.Label = "Theorem 2, nonconvex", "steps of the run K"
 	}
 	fmt.Fprintf(w, "%s: claimed exponent %g\n", panel.Title, order)
-	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(tw, "step sizes\tmeasure\tfitted exponent\tover the last three marks\tfirst value\tlast "+
-		"value\tα, β, τ at the first and the last step")
+	lines := [][]string{{"step sizes", "measure", "fitted exponent", "over the last three marks", "first value",
+		"last value", "α, β, τ at the first and the last step"}}
 	for _, v := range g.variants {
 		top := kit.Last(v.marks)
 		s := v.steps(top)
-		for q, name := range []string{upper: measure, lower: "E‖y^{k} − y*(x^{k})‖²"} {
+		for q, name := range []string{upper: g.measure, lower: "E‖y^{k} − y*(x^{k})‖²"} {
 			d, exponent, late := decay(v, q)
-			fmt.Fprintf(tw, "%s\t%s\t%v\t%v\t%.3g\t%.3g\t%.2g, %.2g, %.2g to %.2g, %.2g, %.2g\n",
+			lines = append(lines, []string{fmt.Sprintf("%s\t%s\t%v\t%v\t%.3g\t%.3g\t%.2g, %.2g, %.2g to %.2g, %.2g, %.2g",
 				v.name, kit.Plain(name), exponent, late, d.Y[0], kit.Last(d.Y),
-				s.Alpha.At(0), s.Beta.At(0), s.Tau.At(0), s.Alpha.At(top), s.Beta.At(top), s.Tau.At(top))
+				s.Alpha.At(0), s.Beta.At(0), s.Tau.At(0), s.Alpha.At(top), s.Beta.At(top), s.Tau.At(top))})
 			d.Name = []string{"x: ", "y: "}[q] + v.name
 			panel.Series = append(panel.Series, d)
 		}
 	}
-	tw.Flush()
+	kit.Rows(w, lines)
 	g.explain(w)
 	fmt.Fprintln(w)
 	practical := panel.Series[0]
@@ -166,15 +168,7 @@ func (g *regime) panel(w io.Writer) plot.Panel {
 	return panel
 }
 
-// vary fills variants in, by constants that hold around the solution, up to the start.
-func (g *regime) vary() {
-	if c := g.constants(); g.rho > 0 {
-		g.variants = theorem2Variants(c, g.rho)
-	} else {
-		g.variants = theorem3Variants(c)
-	}
-}
-
+// constants hold around the solution, up to the start.
 func (g *regime) constants() theorem.Constants {
 	o := g.problem.Options()
 	x, _ := g.problem.Optimum()

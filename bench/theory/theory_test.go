@@ -35,8 +35,7 @@ func TestTheory(t *testing.T) {
 		"table1":   {"STABLE-paper", "BSA", "TTSA", "stocBiO", "nonconvex"},
 		"theorems": {"the theorem’s steps", "β as printed", "100", "claimed exponent -0.5"},
 	} {
-		var printed [2]string
-		var dirs [2]string
+		var printed, dirs [2]string
 		for i := range dirs {
 			runtime.GOMAXPROCS(1 + i)
 			if dirs[i] = t.TempDir(); i == 1 {
@@ -73,8 +72,8 @@ func TestTheoryUsage(t *testing.T) {
 
 // A stratified mean is that over all iterates, but for noise; a walk in two pieces is the walk.
 func TestWalk(t *testing.T) {
-	list := regimes(1)
-	g, p := list[1], list[1].problem
+	g := regimes(1)[1]
+	p := g.problem
 	w := walk{problem: p,
 		method: plainSTABLE(p, bilevel.Constant(0.05), bilevel.Constant(0.05),
 			bilevel.Constant(0.05)), rho: g.rho, radius: g.radius, seed: 3}
@@ -97,8 +96,7 @@ func TestWalk(t *testing.T) {
 
 // Groups are means over their trials, at marks of one run or of several.
 func TestSeries(t *testing.T) {
-	list := regimes(1)
-	r, ctx := list[0].rows[0], context.Background()
+	r, ctx := regimes(1)[0].rows[0], context.Background()
 	for _, each := range []bool{false, true} {
 		runs := chain([]int{2, 5}, each, func(k int, s *series) {
 			s.per, s.walk = 3, func(trial int) walk { return r.walk(r.choices()[0], k, uint64(trial)) }
@@ -120,8 +118,7 @@ func TestSeries(t *testing.T) {
 }
 
 func TestWalkDiverges(t *testing.T) {
-	list := regimes(1)
-	p := list[0].problem
+	p := regimes(1)[0].problem
 	w := walk{problem: p, method: plainSTABLE(p, bilevel.Constant(10), bilevel.Constant(0.1), bilevel.Constant(0.1)),
 		radius: 1, marks: []int{1, 10, 1000, 2000}}
 	r := kit.Must(w.run(context.Background()))
