@@ -265,12 +265,3 @@ func multiplied(r, u, v []float64) {
 		r[i] = u[i] * v[i]
 	}
 }
-
-func weighted(w, u []float64) float64 {
-	s := 0.0
-	w = w[:len(u)]
-	for i, v := range u {
-		s += w[i] * v * v
-	}
-	return s
-}

@@ -68,10 +68,7 @@ func (t *tape) byColumns(gyy *mat.Sym, gxy *mat.Dense) {
 		x, y := t.sweep(-1)
 		ly[j] = 0
 		if gyy != nil {
-			row := gyy.Row(j)
-			for i := range row {
-				row[i] += y[i]
-			}
+			kernel.Axpy(gyy.Row(j), 1, y)
 			continue
 		}
 		for i, v := range x {

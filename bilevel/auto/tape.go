@@ -155,7 +155,7 @@ func (t *tape) begin(x, y []float64) {
 	t.err = nil
 	t.nodes, t.size = append(t.nodes[:0], node{}), 0
 	t.sparses, t.matrices, t.ids = t.sparses[:0], t.matrices[:0], t.ids[:0]
-	t.mem.reset()
+	t.mem.k, t.mem.used = 0, 0
 	for id, v := range [2][]float64{x, y} {
 		o := t.emit(opLeaf, v, 0, 0, class{})
 		o.leaf, o.dep = true, onX<<id
@@ -248,15 +248,13 @@ func (t *tape) operand(u Vec) int32 {
 	return t.last().id
 }
 
-// arena hands out memory that lives until reset. Blocks never move, so slices of them stay good.
+// arena hands out memory; k, used = 0, 0 takes it back. Blocks never move, so slices stay good.
 type arena struct {
 	blocks  [][]float64
 	k, used int
 }
 
 const blockSize = 4096
-
-func (a *arena) reset() { a.k, a.used = 0, 0 }
 
 // take returns n numbers, of any value.
 func (a *arena) take(n int) []float64 {

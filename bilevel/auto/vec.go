@@ -1,6 +1,8 @@
 package auto
 
 import (
+	"slices"
+
 	"stable/mat"
 	"stable/mat/kernel"
 )
@@ -208,7 +210,10 @@ func (u Vec) paired(name string, code opcode, a, b Vec) Num {
 	if code == opDot {
 		s = kernel.Dot(a.v, b.v)
 	} else {
-		s = weighted(a.v, b.v)
+		w := a.v[:len(b.v)]
+		for i, v := range b.v {
+			s += w[i] * v * v
+		}
 	}
 	if t == nil {
 		return Num{v: s}
@@ -249,11 +254,7 @@ func (u Vec) LogSumExp() Num {
 	if len(u.v) == 0 {
 		u.t.fail("LogSumExp", "of an empty vector")
 	}
-	val := u.Value()
-	top := val[0]
-	for _, v := range val {
-		top = max(top, v)
-	}
+	top := slices.Max(u.Value())
 	return u.Shift(-top).Exp().Sum().Log().Shift(top)
 }
 

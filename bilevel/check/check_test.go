@@ -52,8 +52,6 @@ var mistakes = []mistake{
 		want: "derivative: GradF: f_y[0]:", message: "2 times"},
 	{name: "sign of f_y, without values", after: func(c written) { c.fy[1] = -c.fy[1] },
 		want: "symmetry: GradF: ∂(f_x,f_y)/∂(x,y)[4,0]:", bare: true},
-	{name: "sign of g_y", after: func(c written) { times(-1, c.dst) },
-		want: "derivative: GradG: g_y[0]:", message: "-1 times"},
 	{name: "factor 2 in g_y, without values", after: func(c written) { times(2, c.dst) },
 		want: "derivative: GradG: g_y:", message: "both g_xy and g_yy are 0.5 times", bare: true},
 	{name: "sign of one entry of g_y, without values", after: func(c written) { c.dst[1] = -c.dst[1] },
@@ -65,14 +63,10 @@ var mistakes = []mistake{
 		mat.CopyTrans(d, c.gxy)
 		mat.Copy(c.gxy, d)
 	}, want: "derivative: CrossG: g_xy[", message: "transpose"},
-	{name: "sign of g_xy", after: func(c written) { mat.Scale(c.gxy, -1, c.gxy) },
-		want: "derivative: CrossG: g_xy[0,0]:", message: "-1 times"},
 	{name: "factor 2 in g_yy, without values", after: func(c written) { mat.ScaleSym(c.gyy, 2, c.gyy) },
 		want: "derivative: HessG: g_yy[", message: "2 times", bare: true},
 	{name: "one wrong entry of g_yy", after: func(c written) { c.gyy.Set(2, 1, c.gyy.At(2, 1)+1e-5) },
 		want: "derivative: HessG: g_yy[2,1]:"},
-	{name: "g_y with a non-symmetric Jacobian", after: func(c written) { c.dst[2] += 0.01 * c.y[0] },
-		want: "symmetry: GradG: ∂g_y/∂y[2,0]:", bare: true},
 	{name: "fresh draw at each call", batch: func() func(c written) []bilevel.Sample {
 		rng := rand.New(rand.NewPCG(5, 5))
 		return func(c written) []bilevel.Sample { return redraw(rng, c.batch) }
@@ -97,11 +91,8 @@ var mistakes = []mistake{
 	}, want: "derivative: CrossG: g_xy["},
 	{name: "f_y added to what is there", after: func(c written) { mat.Axpy(c.fy, 1, c.was) },
 		want: "overwrite: GradF: f_y[0]:", message: "added"},
-	{name: "g_xy added to what is there", after: func(c written) {
-		was := *c.gxy
-		was.Data = c.was
-		mat.AddScaled(c.gxy, c.gxy, 1, &was)
-	}, want: "overwrite: CrossG: g_xy[0,0]:", message: "added"},
+	{name: "g_xy added to what is there", after: func(c written) { mat.Axpy(c.gxy.Row(2), 1, c.was) },
+		want: "overwrite: CrossG: g_xy[2,0]:", message: "added"},
 	{name: "an entry is not written", after: func(c written) { c.dst[2] = c.was[2] },
 		want: "overwrite: GradG: g_y[2]:", message: "not written", also: true},
 	{name: "stride ignored", after: func(c written) {
@@ -118,18 +109,13 @@ var mistakes = []mistake{
 	{name: "samples modified", after: func(c written) { clear(c.batch) }, want: "inputs: HessG: samples:"},
 	{name: "batch summed", after: func(c written) { mat.ScaleSym(c.gyy, float64(max(len(c.batch), 1)), c.gyy) },
 		want: "batch mean: HessG: g_yy[0,0]:", message: "3 times"},
-	{name: "first of the batch only", batch: func(c written) []bilevel.Sample { return c.batch[:min(len(c.batch), 1)] },
-		want: "batch mean: GradF: f_x[0]:"},
 	{name: "biased exact value", after: func(c written) {
 		if len(c.batch) == 0 {
 			c.dst[1] += 1e-6
 		}
 	}, want: "unbiased: GradG: g_y[1]:"},
-	{name: "exact value of half the sum", batch: func(c written) []bilevel.Sample {
-		if len(c.batch) == 0 {
-			return []bilevel.Sample{0, 1, 2, 3, 4, 5}
-		}
-		return c.batch
+	{name: "exact value of one term", batch: func(c written) []bilevel.Sample {
+		return append(c.batch, make([]bilevel.Sample, 1-min(len(c.batch), 1))...)
 	}, want: "unbiased: GradF: f_x[0]:"},
 	{name: "NaN", after: func(c written) { c.fy[1] = math.Log(-1) }, want: "finite: GradF: f_y[1]:"},
 	{name: "Inf", after: func(c written) { c.gyy.Set(1, 0, math.Inf(1)) }, want: "finite: HessG: g_yy[1,0]:"},
@@ -146,7 +132,6 @@ var mistakes = []mistake{
 	}, want: "call: GradG: g_y: a short row, at sample 9 alone, too"},
 	{name: "wrong Hessian product", after: func(c written) { c.dst[2] += 0.001 * c.v[1] },
 		want: "product: HessVecG: g_yy[2,1]:"},
-	{name: "wrong cross product", after: func(c written) { c.dst[0] = -c.dst[0] }, want: "product: CrossVecG: g_xy[0,0]:"},
 	{name: "product with the transpose", after: func(c written) {
 		d := mat.NewDense(3, 3)
 		_ = newGood().CrossG(d, c.x, c.y, c.batch)
@@ -156,8 +141,6 @@ var mistakes = []mistake{
 		want: "product: CrossVecG: g_xy·v:", message: "linear"},
 	{name: "panic", after: func(c written) { c.gxy.Set(3, 0, 1) },
 		want: "call: CrossG: g_xy:", message: "panic: mat: Dense.Set: index out of range"},
-	{name: "error", fails: func(written) error { return errors.New("no licence") },
-		want: "call: GradG: g_y:", message: "no licence"},
 	{name: "ErrDomain", fails: func(written) error { return bilevel.ErrDomain },
 		want: "call: GradG: g_y:", message: "Options.Center, CenterY"},
 	{name: "ErrNoExact for a sample", fails: func(written) error { return bilevel.ErrNoExact },
@@ -167,11 +150,8 @@ var mistakes = []mistake{
 	// On other problems.
 	{name: "sign of g_x", after: func(c written) { times(-1, c.dst) },
 		want: "derivative: GradXG: g_x[0]:", message: "-1 times"},
-	{name: "g_x misses a constant", after: func(c written) { c.dst[0] += 1e-3 }, want: "derivative: GradXG: g_x[0]:"},
 	{name: "sign of g_x, without values", after: func(c written) { times(-1, c.dst) }, bare: true,
 		want: "symmetry: GradXG: ∂g_x/∂y[0,0]:"},
-	{name: "sign of f_y, without products of x and y", p: lone(), after: func(c written) { times(-1, c.fy) },
-		want: "derivative: GradF: f_y[0]:"},
 	{name: "small factor in a tiny f_y", p: scaled(1e-100, wholeSum), after: func(c written) { c.fy[1] *= 1 + 1e-5 },
 		want: "derivative: GradF: f_y[1]:"},
 	{name: "small factor in a huge f_y", p: scaled(1e100, wholeSum), after: func(c written) { c.fy[1] *= 1 + 1e-5 },
@@ -185,17 +165,12 @@ var mistakes = []mistake{
 		"convex in y as it should be: got 2.16796, want 5"},
 	{name: "less convex than said, without exact values", p: goodOf(3, 3, 0), in: "all", fails: noExact("GradF", "HessG"),
 		o: Options{Samples: 500, MuG: 9}, want: "convexity: HessG: λ_min(g_yy):"},
-	{name: "not convex", in: "all", after: bent(-6), bare: true,
-		want: "convexity: HessG: λ_min(g_yy):", message: "above 0"},
+	{name: "not convex", p: flat(-1), bare: true, want: "convexity: HessG: λ_min(g_yy):", message: "must be above 0"},
 	{name: "singular", p: flat(1), bare: true, want: "convexity: HessG: λ_min(g_yy):", message: "must be above 0"},
 	{name: "zero", p: flat(0), bare: true, want: "convexity: HessG: λ_min(g_yy):", message: "must be above 0"},
 	{name: "joint", p: joint{noisy(0)}, want: "product: JointG: g_xy·v[1]:", message: "the entry by itself"},
 	{name: "promise a thousandth too high", p: promise(2.002), want: "convexity: ConvexityAt: λ_min(g_yy):"},
 	{name: "promise of NaN", p: promise(math.NaN()), want: "finite: ConvexityAt: s: want a number, or −Inf"},
-	{name: "promise panics", p: promises{noisy(0), func([]float64) float64 { panic("no") }},
-		want: "call: ConvexityAt: s:"},
-	{name: "promise changes x", p: promises{noisy(0), func(x []float64) float64 { x[0]++; return -1 }},
-		want: "inputs: ConvexityAt: x[0]:"},
 	{name: "solution", p: lying{noisy(0), func(y []float64, _ float64) { y[2] += 1e-4 }, nil},
 		want: "truth: Solution: y*[2]: differs from Newton"},
 	{name: "solution depends on the start", p: lying{noisy(0), func(y []float64, old float64) { y[1] += 1e-5 * old }, nil},
@@ -227,18 +202,6 @@ func redraw(rng *rand.Rand, batch []bilevel.Sample) []bilevel.Sample {
 		other[i] = bilevel.Sample(rng.Uint64N(wholeSum))
 	}
 	return other
-}
-
-// bent adds c/2·‖y‖² to g.
-func bent(c float64) func(m written) {
-	return func(m written) {
-		switch m.oracle {
-		case "GradG":
-			mat.Axpy(m.dst, c, m.y)
-		case "HessG":
-			mat.AddIdentity(m.gyy, c)
-		}
-	}
 }
 
 func exactAlone(c written) {

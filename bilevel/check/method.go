@@ -117,12 +117,9 @@ func (o MethodOptions) trials(m bilevel.Method, found *breaches) (all []*trial, 
 type breaches []error
 
 func (found *breaches) add(rule, run, format string, args ...any) {
-	for _, err := range *found {
-		if err.(*Breach).Rule == rule {
-			return
-		}
+	if !slices.ContainsFunc(*found, func(err error) bool { return err.(*Breach).Rule == rule }) {
+		*found = append(*found, &Breach{rule, run, fmt.Sprintf(format, args...)})
 	}
-	*found = append(*found, &Breach{rule, run, fmt.Sprintf(format, args...)})
 }
 
 type trial struct {

@@ -115,30 +115,6 @@ func scaled(s float64, terms uint64) full {
 	}}.of(goodOf(3, 3, terms))
 }
 
-// squared is noisy with a squared normal number times x[0] in f.
-func squared() full {
-	return mutant{oracle: "all", after: func(c written) {
-		noise := 0.0
-		for _, name := range c.batch {
-			z := rand.New(rand.NewPCG(uint64(name), 1)).NormFloat64()
-			noise += (z*z - 1) / float64(len(c.batch))
-		}
-		switch c.oracle {
-		case "GradF":
-			c.fx[0] += noise
-		case "ValueF":
-			*c.f += c.x[0] * noise
-		}
-	}}.of(noisy(0))
-}
-
-// lone is f = ½‖x‖² + ½‖y − 1‖²: no other oracle contradicts a sign of f_y.
-func lone() *auto.Problem {
-	return ofLosses(3, 3, func(x, y auto.Vec) auto.Num {
-		return x.SquaredNorm().Add(y.Shift(-1).SquaredNorm()).Scale(0.5)
-	}, func(x, y auto.Vec) auto.Num { return y.SquaredNorm().Sub(x.Sin().Dot(y)) })
-}
-
 // flat has g_yy = diag(0, c, c).
 func flat(c float64) *auto.Problem {
 	return ofLosses(1, 3, func(x, y auto.Vec) auto.Num { return y.SquaredNorm() },
@@ -189,15 +165,15 @@ func (p joint) JointG(gy, hv, cv, x, y, v []float64, phi []bilevel.Sample) error
 
 type promises struct {
 	*quadratic.Problem
-	s func(x []float64) float64
+	s float64
 }
 
-func (p promises) ConvexityAt(x []float64) float64 { return p.s(x) }
+func (p promises) ConvexityAt([]float64) float64 { return p.s }
 
 // promise has the modulus 2, and promises s.
 func promise(s float64) bilevel.Problem {
 	q := made(quadratic.New(quadratic.Options{Dx: 2, Dy: 3, Seed: 5, MuG: 2, SigmaGy: 0.3}))
-	return promises{q, func([]float64) float64 { return s }}
+	return promises{q, s}
 }
 
 // bare hides Products and Values.
@@ -229,7 +205,7 @@ type mutant struct {
 	fails  func(c written) error
 }
 
-// written is a call; was is what the destination held before, f the value.
+// written is a call; was is what its last vector or row held before, f the value.
 type written struct {
 	call
 	was []float64
@@ -242,12 +218,10 @@ func (m mutant) of(p full) full {
 		if m.oracle != "all" && m.oracle != c.oracle {
 			return ask(c.batch)
 		}
-		now := written{c, slices.Concat(c.fy, c.dst), nil}
-		switch {
-		case c.oracle == "ValueF":
+		_, last := c.ends()
+		now := written{c, slices.Clone(last), nil}
+		if c.oracle == "ValueF" {
 			now.f = w.f
-		case c.gxy != nil:
-			now.was = slices.Clone(c.gxy.Data)
 		}
 		batch := c.batch
 		if m.batch != nil {

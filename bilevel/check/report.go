@@ -166,10 +166,10 @@ func (r *Report) find(f Finding, got, want, tol float64) {
 func (r *Report) pass(check, oracle string, count int) {
 	i := slices.IndexFunc(r.Passed, func(p Pass) bool { return p.Check == check && p.Oracle == oracle })
 	if i < 0 {
-		r.Passed = append(r.Passed, Pass{check, oracle, count})
-	} else {
-		r.Passed[i].Count += count
+		i = len(r.Passed)
+		r.Passed = append(r.Passed, Pass{Check: check, Oracle: oracle})
 	}
+	r.Passed[i].Count += count
 }
 
 func (r *Report) gap(check, oracle, format string, args ...any) {

@@ -1,6 +1,7 @@
 package check
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 
@@ -27,9 +28,7 @@ func (c *checker) basics(o *oracle) {
 // sameDraw evaluates a sample twice, after a visit elsewhere, and close by.
 func (c *checker) sameDraw(o *oracle) {
 	for _, pt := range c.places(o, false) {
-		if o.bad == "" {
-			c.sameDrawAt(o, pt)
-		}
+		c.sameDrawAt(o, pt)
 	}
 	c.usable(SameDraw, o)
 }
@@ -153,10 +152,7 @@ func (c *checker) singles(o *oracle, pt point) *average {
 			return nil
 		}
 		if origin == nil {
-			origin = out
-			if top := maxAbs(out); top > 0 {
-				unit = top
-			}
+			origin, unit = out, cmp.Or(maxAbs(out), 1)
 		}
 		for e, v := range out {
 			d := (v - origin[e]) / unit
@@ -207,10 +203,9 @@ func (c *checker) unbiased() {
 		if o.noExact || !c.usable(Unbiased, o) {
 			continue
 		}
-		if exact := c.eval(o, pt); exact != nil {
-			if a := c.singles(o, pt); a != nil {
-				c.judgeMean(o, pt, exact, a, z)
-			}
+		exact, a := c.eval(o, pt), c.singles(o, pt)
+		if exact != nil && a != nil {
+			c.judgeMean(o, pt, exact, a, z)
 		}
 	}
 }

@@ -33,9 +33,7 @@ func ReadCSV(r io.Reader, name string, opt ReadOptions) (*Data, error) {
 	if err := d.readRecords(rd, lab, &opt); err != nil {
 		return nil, syntaxError(name, rd.line, err)
 	}
-	if !opt.Unlabelled {
-		d.Classes = lab.finish(d.Label)
-	}
+	d.Classes = lab.finish(d.Label, opt.Unlabelled)
 	return d, nil
 }
 
@@ -153,16 +151,14 @@ func separator(b *bufio.Reader) rune {
 	first, rest, _ := bytes.Cut(bytes.TrimLeft(head, "\r\n"), []byte("\n"))
 	second, _, _ := bytes.Cut(rest, []byte("\n"))
 	line := unquoted(first)
-	best, most := ',', 0
-	for _, c := range ",;\t|" {
-		if n := strings.Count(line, string(c)); n > most {
-			best, most = c, n
-		}
-	}
-	if n := len(strings.Fields(line)); most == 0 && n > 1 && n == len(strings.Fields(unquoted(second))) {
+	most := slices.MaxFunc([]rune(",;\t|"), func(a, b rune) int {
+		return strings.Count(line, string(a)) - strings.Count(line, string(b))
+	})
+	n := len(strings.Fields(line))
+	if !strings.ContainsRune(line, most) && n > 1 && n == len(strings.Fields(unquoted(second))) {
 		return ' '
 	}
-	return best
+	return most
 }
 
 func unquoted(line []byte) (s string) {

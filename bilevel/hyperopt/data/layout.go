@@ -270,8 +270,8 @@ func (l *labels) add(c class) error {
 	return nil
 }
 
-func (l *labels) finish(label []float64) (names []string) {
-	if l.regression || len(l.classes) == 0 {
+func (l *labels) finish(label []float64, unlabelled bool) (names []string) {
+	if unlabelled || l.regression || len(l.classes) == 0 {
 		return nil
 	}
 	classes := slices.Clone(l.classes)

@@ -179,9 +179,7 @@ func ReadLIBSVM(r io.Reader, name string, opt ReadOptions) (*Data, error) {
 	case d.Rows() == 0:
 		return nil, syntaxError(name, max(1, line-1), errors.New("no rows"))
 	}
-	if !opt.Unlabelled {
-		d.Classes = lab.finish(d.Label)
-	}
+	d.Classes = lab.finish(d.Label, opt.Unlabelled)
 	return d, nil
 }
 

@@ -21,10 +21,7 @@ type Scaler struct {
 func FitScaler(d *Data) *Scaler {
 	m := MaxAbs(d)
 	if !slices.ContainsFunc(m.Factor, func(f float64) bool { return f < 1 || f > 2 }) {
-		for j := range m.Factor {
-			m.Factor[j] = 1
-		}
-		return m
+		return &Scaler{Factor: slices.Repeat([]float64{1}, d.Dim)}
 	}
 	if float64(len(d.Val)) >= 0.9*float64(d.Rows())*float64(d.Dim) {
 		return Standardise(d)
@@ -141,14 +138,12 @@ func (s *Scaler) Apply(d *Data) (*Data, error) {
 	} else if err := s.fill(&z, d); err != nil {
 		return nil, err
 	}
-	for k, v := range z.Val {
-		if !mat.IsFinite(v) {
-			c, name := int(z.Col[k]), ""
-			if d.Features != nil {
-				name = fmt.Sprintf(" (%q)", d.Features[c])
-			}
-			return nil, fmt.Errorf("data: Scaler.Apply: feature %d%s: a value overflows", c+1, name)
+	if k := mat.NotFinite(z.Val); k >= 0 {
+		c, name := int(z.Col[k]), ""
+		if d.Features != nil {
+			name = fmt.Sprintf(" (%q)", d.Features[c])
 		}
+		return nil, fmt.Errorf("data: Scaler.Apply: feature %d%s: a value overflows", c+1, name)
 	}
 	return &z, nil
 }
