@@ -257,7 +257,7 @@ func (m *wide) lengths(it *bilevel.Iteration) error {
 }
 
 // shorten keeps ℓ_i below where F, by its own curvature D_i along x_i, changes as much as y can make it. D is seen
-// by going along p, less far where there is no value; other x_i enter by the signs of p, and where these tell ℓ stays.
+// along p, whose signs tell where it is not diagonal.
 func (m *wide) shorten() error {
 	sign, apart, all := uint64(1), 0.0, 0.0
 	for d, eps := m.d, 0x1p-30; eps > 0x1p-50; d, eps = m.r, eps/0x1p10 {

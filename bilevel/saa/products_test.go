@@ -80,7 +80,7 @@ func TestFewRowsArrive(t *testing.T) {
 	}
 }
 
-// within has no finite value where an entry of x is beyond its edge.
+// within has no finite value beyond its edge.
 type within struct {
 	*quadratic.Problem
 	edge float64
