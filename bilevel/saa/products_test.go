@@ -115,7 +115,7 @@ func TestSumsByProducts(t *testing.T) {
 		_, r := solved(t, within{p, edge, bilevel.ErrDomain}, saa.ByProducts{}, bilevel.Options{Set: set, LowerBatch: 10, UpperBatch: 10},
 			bilevel.Run{Phi: o.Terms * 60})
 		assert.Equal(t, bilevel.Arrived, r.Reason)
-		stationary(t, p, set, r.X, 1e-10)
+		stationary(t, p, set, r.X, 1e-12*max(100, o.LP))
 		x0 := make([]float64, dx)
 		x0[0] = 9
 		_, r = solved(t, within{p, 9, nil}, saa.ByProducts{}, bilevel.Options{X0: x0, LowerBatch: 10, UpperBatch: 10},
@@ -231,5 +231,4 @@ func TestALongXOfItsOwnCurvature(t *testing.T) {
 	s, _ := solved(t, stream.Of(p), saa.Newton{}, bilevel.Options{UpperBatch: 10, LowerBatch: 10}, bilevel.Run{Phi: 3280})
 	h, _ := s.Health()
 	assert.Less(t, h.Gradient, h.StdErr/2)
-	assert.Less(t, h.Gap, 0.02)
 }
