@@ -34,7 +34,7 @@ type wide struct {
 	xy     *mat.Dense
 	yy     *mat.Sym
 	gy, hy []float64     // the g_y asked last; scratch
-	before []float64     // y before a step
+	yb, ym []float64     // y before, and foreseen
 	chol   chol.Cholesky // of yy at z
 	fx, gv []float64     // f_x and g_xy v, whose difference h is
 	v      []float64     // H⁻¹f_y
@@ -63,7 +63,7 @@ func (m *newton) newWide(it *bilevel.Iteration) (bilevel.Stepper, error) {
 			it.Set(), dx, mostOther)
 	}
 	w := &wide{newton: *m, box: box, xy: mat.NewDense(dx, dy), yy: mat.NewSym(dy)}
-	for _, v := range []*[]float64{&w.y, &w.ty, &w.gy, &w.hy, &w.before} {
+	for _, v := range []*[]float64{&w.y, &w.ty, &w.gy, &w.hy, &w.ym, &w.yb} {
 		*v = make([]float64, dy)
 	}
 	w.held, w.flat = make([]bool, dx), make([]bool, dx)
@@ -108,11 +108,11 @@ func (m *wide) Step(it *bilevel.Iteration) error {
 	}
 	for more := !m.done && m.asks > 0; more && m.tried < 3*tries; m.tried++ {
 		was := *m
-		copy(m.before, m.y)
+		copy(m.yb, m.y)
 		var err error
 		if more, err = m.move(it); err != nil {
 			*m, m.known = was, false
-			copy(m.y, m.before)
+			copy(m.y, m.yb)
 			return err
 		}
 		if m.tried == 0 {
@@ -256,36 +256,39 @@ func (m *wide) lengths(it *bilevel.Iteration) error {
 	return m.shorten()
 }
 
-// shorten keeps ℓ_i below where F, by its own curvature D_i along x_i, changes as much as y can make it. D is seen
-// along p, whose signs tell where it is not diagonal.
+// shorten keeps ℓ_i below where F, by its own curvature D_i along x_i, changes as much as y can make it, in the
+// domain. D is seen along p, whose signs tell where it is not diagonal.
 func (m *wide) shorten() error {
-	sign, apart, all := uint64(1), 0.0, 0.0
+	sign, apart, all, least := uint64(1), 0.0, 0.0, slices.Min(m.unit)
 	for d, eps := m.d, 0x1p-30; eps > 0x1p-50; d, eps = m.r, eps/0x1p10 {
 		for i, u := range m.unit {
 			sign = sign*6364136223846793005 + 1 // Knuth
 			m.p[i] = math.Copysign(eps*u, float64(int64(sign)))
 		}
-		err, far := bilevel.ErrDomain, math.Inf(1)
+		err, far := bilevel.ErrDomain, eps*slices.Max(m.unit)
 		for round := 0; round < 30 && errors.Is(err, bilevel.ErrDomain); round++ {
-			top := 0.0
 			for i, x := range m.x {
-				p := math.Copysign(min(math.Abs(m.p[i]), far), m.p[i])
+				p := math.Copysign(min(math.Abs(m.p[i]), far), -m.p[i])
 				if lo, hi := m.box.Bounds(i); x+p < lo || x+p > hi {
 					p = -p
 				}
 				m.p[i], m.tx[i] = p, x+p
-				top = max(top, math.Abs(p))
 			}
 			if err = m.all.GradF(d, m.ty, m.tx, m.y, nil); err == nil {
 				err = m.all.CrossVecG(m.q, m.tx, m.y, m.v, nil)
 			}
-			far = top / 0x1p20
+			if round > 0 {
+				far /= 0x1p20
+			}
 		}
 		if err != nil {
 			return err
 		}
 		for i, p := range m.p {
-			d[i] = (d[i] - m.q[i] - m.h[i]) / p * m.unit[i] * m.unit[i]
+			if p = math.Abs(p); p < eps*m.unit[i] && p >= eps*least {
+				m.unit[i] = max(p, least)
+			}
+			d[i] = (d[i] - m.q[i] - m.h[i]) / m.p[i] * m.unit[i] * m.unit[i]
 		}
 	}
 	for i, d := range m.d {
@@ -376,9 +379,11 @@ func (m *wide) try(value float64) (good, sure bool, err error) {
 	}
 	mat.MulVecTrans(m.ty, m.xy, m.d)
 	m.chol.SolveVec(m.ty, m.ty)
+	way := m.normH(m.ty)
 	for j, y := range m.y {
 		m.ty[j] = y - m.ty[j]
 	}
+	copy(m.ym, m.ty)
 	m.known = false
 	if err = m.gradient(m.th, m.tx, m.ty); err != nil && !none(err) && !errors.Is(err, bilevel.ErrDomain) {
 		return false, false, err
@@ -387,9 +392,11 @@ func (m *wide) try(value float64) (good, sure bool, err error) {
 	for i, d := range m.d {
 		fall += d * (m.h[i] + m.th[i]) / 2
 	}
+	mat.Axpy(m.ym, -1, m.ty)
+	miss := m.normH(m.ym)
 	rho, rounding := fall/value, max(tiny*m.size, 0x1p-60*m.big)
 	switch {
-	case err != nil || fall > rounding: // as rounding of a model may want
+	case err != nil || fall > rounding || miss > way && miss > partly*m.norm: // as rounding of a model may want
 		rho = -1
 	case length == 0 || -value <= rounding:
 		rho = 1
