@@ -32,7 +32,6 @@ over the limit that the samples set.
 			verdicts += t.comparisonSummary(w, e, rows, best)
 		}
 	}
-	t.outs(w)
 	if t.given == nil && slices.ContainsFunc(t.entrants, (*entrant).rival) {
 		if err := t.writeRivals(w, best); err != nil {
 			return err
@@ -175,28 +174,6 @@ func (t *tournament) summaries(rows []row, value func(row) float64, in func(row)
 	return list
 }
 
-func (t *tournament) outs(w io.Writer) {
-	lines := [][]string{t.head(fmt.Sprintf("out of the race, over %d times the best rival's error in the choice", outOfRace))}
-	for _, e := range t.entrants {
-		line, total := []string{e.Name}, 0
-		for b := range t.budgets {
-			n := 0
-			for _, s := range t.selections {
-				if s.entrant == e && b >= s.in {
-					n++
-				}
-			}
-			line, total = append(line, fmt.Sprintf("%d of %d", n, len(t.problems))), total+n
-		}
-		if total > 0 {
-			lines = append(lines, line)
-		}
-	}
-	if len(lines) > 1 {
-		kit.Table(w, lines)
-	}
-}
-
 func (t *tournament) write(w io.Writer, rows []row, column string, value func(r row) float64) error {
 	lines := [][]string{{"problem", "method", "tuned", "output", "samples", "error", "limit", column,
 		"half", "interval", "diverged", "evaluations", "seconds"}}
@@ -266,7 +243,6 @@ func (t *tournament) limits(w io.Writer) error {
 		}
 	}
 	kit.Table(w, lines)
-	t.outs(w)
 	if fig := t.limitFigure(rows); len(fig.Panels) > 0 {
 		if err := t.save(w, ".svg", fig.WriteSVG); err != nil {
 			return err

@@ -1,14 +1,11 @@
 package theory
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"io"
 	"math"
-	"reflect"
 	"slices"
-	"strings"
 
 	"stable/bench/kit"
 	"stable/bench/plot"
@@ -210,53 +207,25 @@ func theorem3Variants(c theorem.Constants) []*variant {
 	}
 }
 
-// explain says how small the theorem's steps are, and why.
+// explain says how small the theorem's steps are.
 func (g *regime) explain(w io.Writer) {
 	k := g.constants()
 	if g.rho > 0 {
 		const long = 1 << 17
-		alpha := func(c theorem.Constants, k int) float64 { return kit.Must(c.Theorem2(k, 1)).Alpha.At(0) }
-		atLong := func(c theorem.Constants) float64 { return alpha(c, long) }
+		alpha := func(steps int) float64 { return kit.Must(k.Theorem2(steps, 1)).Alpha.At(0) }
 		far := 1
-		for float64(far)*alpha(k, far) < 1 && far <= math.MaxInt/8 {
+		for float64(far)*alpha(far) < 1 && far <= math.MaxInt/8 {
 			far *= 2
 		}
-		fmt.Fprintf(w, "(eq.stepsize): at K = %d, α = %.2g, which grows as %s; Kα comes to 1 at K ≈ %.1g\n",
-			long, atLong(k), drivers(atLong, k), float64(far))
+		fmt.Fprintf(w, "(eq.stepsize): at K = %d, α = %.2g; Kα comes to 1 at K ≈ %.1g\n", long, alpha(long), float64(far))
 		return
 	}
-	start := func(k theorem.Constants) float64 { return kit.Must(k.Theorem3()).Beta.(bilevel.Power).K0 }
 	s := kit.Must(k.Theorem3())
-	fmt.Fprintf(w, "(eq.stepsize2): K₀ = %.2g, α/β = %.2g: the start is forgotten around k = K₀, which grows as %s\n",
-		start(k), s.Alpha.At(0)/s.Beta.At(0), drivers(start, k))
+	fmt.Fprintf(w, "(eq.stepsize2): K₀ = %.2g, α/β = %.2g: the start is forgotten around k = K₀\n",
+		s.Beta.(bilevel.Power).K0, s.Alpha.At(0)/s.Beta.At(0))
 	var j eig.Jacobi
 	x, _ := g.problem.Optimum()
 	kit.Must(0, j.FactorValues(kit.HessianF(g.problem, x)))
 	fmt.Fprintf(w, "practical: α/β = %g, least eigenvalue of ∇²F %.3g; β as printed makes α = %g/(k+20), "+
 		"with which the slowest part of E‖x − x*‖² falls as k^(−%.2f)\n", ratio3, j.Values()[0], ratio3, 2*ratio3*j.Values()[0])
-}
-
-// drivers writes f as a local power law, the strongest first: f ~ Π C_i^{p_i}, p_i = d ln f/d ln
-// C_i.
-func drivers(f func(theorem.Constants) float64, c theorem.Constants) string {
-	type power struct {
-		name string
-		p    float64
-	}
-	var list []power
-	for i := range reflect.TypeOf(c).NumField() {
-		const step = 1.01
-		moved := c
-		v := reflect.ValueOf(&moved).Elem().Field(i)
-		v.SetFloat(v.Float() * step)
-		if p := math.Log(f(moved)/f(c)) / math.Log(step); math.Abs(p) > 0.05 {
-			list = append(list, power{reflect.TypeOf(c).Field(i).Name, p})
-		}
-	}
-	slices.SortStableFunc(list, func(a, b power) int { return cmp.Compare(math.Abs(b.p), math.Abs(a.p)) })
-	var words []string
-	for _, x := range list {
-		words = append(words, fmt.Sprintf("%s^%.1f", x.name, x.p))
-	}
-	return strings.Join(words, " ")
 }

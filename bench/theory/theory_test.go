@@ -18,7 +18,6 @@ import (
 	"stable/bench/kit/kittest"
 	"stable/bilevel"
 	"stable/bilevel/flow"
-	"stable/bilevel/theorem"
 )
 
 func bench(args ...string) (status int, stdout, stderr string) {
@@ -146,12 +145,6 @@ func TestFlows(t *testing.T) {
 		d := descend(p, p.Constants(2), flow.Options{Alpha: share * least, Beta: 1, X0: x0, Y0: y0})
 		assert.Equal(t, rises, d.rises > 0, share)
 	}
-}
-
-func TestDrivers(t *testing.T) {
-	c := theorem.Constants{MuG: 2, Cgxy: 3, Lg: 5}
-	f := func(c theorem.Constants) float64 { return math.Pow(c.Cgxy, 4) / c.MuG / c.MuG }
-	assert.Equal(t, "Cgxy^4.0 MuG^-2.0", drivers(f, c))
 }
 
 func TestRowsBudget(t *testing.T) {
