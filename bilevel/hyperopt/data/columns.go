@@ -50,7 +50,7 @@ func (t *table) measure(k int, name string, opt *ReadOptions) (Column, error) {
 	texts := map[string]int{}
 	filled := 0
 	for i, row := range t.cells {
-		v, err := parseFloat(row[k])
+		v, err := parseCell(row[k])
 		switch {
 		case err == nil:
 			numbers = append(numbers, v)
@@ -137,7 +137,7 @@ func (c *Column) features() (names []string) {
 
 // value returns which feature of its column a cell sets, and to what.
 func (c *Column) value(cell string) (feature int, v float64, err error) {
-	v, err = parseFloat(cell)
+	v, err = parseCell(cell)
 	if c.Levels == nil {
 		return 0, v, err
 	}

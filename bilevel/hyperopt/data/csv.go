@@ -16,8 +16,8 @@ import (
 // semicolons, tabs or bars, whichever the header holds most of, or by blanks; name stands in messages.
 // Labels are as in ReadLIBSVM, or names, in order. Blank lines, blanks around fields, an empty last
 // field and, above the header, "sep=" and lines that begin with # are skipped; a single one with as
-// many fields as the next, which has numbers, is the header. A number may have a decimal comma where
-// none separates. What is not UTF-8 is ISO 8859-1.
+// many fields as the next, which has numbers, is the header. A feature may be true or false, a number
+// have a decimal comma where none separates. What is not UTF-8 is ISO 8859-1.
 //
 // Errors: a *SyntaxError with the line for a header of numbers; a repeated name; an absent column
 // (ErrNoLabel for the label's); a row of another length; a field that is missing (empty, NA, N/A, null
@@ -238,7 +238,7 @@ func (d *Data) record(fields []string, l *layout, lab *labels, opt *ReadOptions,
 	}
 	for k, j := range l.keep {
 		s := strings.TrimSpace(fields[j])
-		v, err := parseFloat(s)
+		v, err := parseCell(s)
 		if err != nil {
 			return cellError(l.names[j], s, err)
 		}

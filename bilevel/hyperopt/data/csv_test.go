@@ -89,6 +89,9 @@ func TestReadCSV(t *testing.T) {
 	}
 	assert.Equal(t, []string{"a  \tb"}, mustCSV(t, "\"a  \tb\"   y\n1 0\n2  1\n", ReadOptions{}).Features)
 	assert.Equal(t, []string{"# a"}, mustCSV(t, "# a;y\n1,5;no\n2;yes\n", ReadOptions{}).Features)
+	for _, opt := range []ReadOptions{{}, {Impute: "mean"}} {
+		assert.Equal(t, [][]float64{{1}, {0}, {1}, {0.5}}, denseRows(mustCSV(t, "a,y\nTRUE,0\nfalse,1\nTrue,0\n.5,1\n", opt)))
+	}
 	d := mustCSV(t, "\xef\xbb\xbf0,1,y\r\n\r\n 1 ,2, 3.25 \r\n4,5,6", ReadOptions{Regression: true})
 	assert.Equal(t, []string{"0", "1"}, d.Features)
 	assert.Equal(t, []float64{1, 2, 4, 5}, d.Val)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -122,7 +123,17 @@ var (
 
 	missing = map[string]bool{"": true, "?": true, "NA": true, "na": true, "N/A": true, "n/a": true, "NULL": true,
 		"null": true, "#N/A": true, "<NA>": true}
+	booleans = []string{"false", "true", "False", "True", "FALSE", "TRUE"}
 )
+
+// parseCell is parseFloat where a feature may be true or false, too.
+func parseCell(s string) (float64, error) {
+	v, err := parseFloat(s)
+	if k := slices.Index(booleans, s); err == ErrNumber && k >= 0 {
+		return float64(k % 2), nil
+	}
+	return v, err
+}
 
 // parseFloat reads [+-]digits[.digits][e[+-]digits], correctly rounded. With digits below 2⁵³ and
 // an exact power of ten, one division does (Clinger 1990); strconv reads the rest.
