@@ -54,6 +54,7 @@ type Series struct {
 	X, Y    []float64
 	Lo, Hi  []float64 // both empty, or as long as X
 	Markers bool
+	Bare    bool // markers alone
 	Style   int  // k ≥ 1: the k-th look; 0: by the order of first appearance
 	Faint   bool // behind the others, in grey, under one entry of the legend
 }
@@ -93,6 +94,7 @@ type entry struct {
 	name       string
 	look       look
 	band, dots bool
+	bare       bool
 }
 
 func (f *Figure) looks() (all [][]look, legend []entry) {
@@ -127,7 +129,7 @@ func enter(legend *[]entry, s Series) look {
 				break
 			}
 		}
-		*legend = append(*legend, entry{name: s.Name, look: l})
+		*legend = append(*legend, entry{name: s.Name, look: l, bare: s.Bare})
 	}
 	e := &(*legend)[i]
 	e.band = e.band || len(s.Lo) > 0 && !s.Faint

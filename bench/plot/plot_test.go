@@ -150,6 +150,10 @@ func TestLine(t *testing.T) {
 		assert.InDelta(t, 4.75, off, 2.3, "beside the line, not on it")
 		assert.True(t, at.x > (a.x+b.x)/2 && at.x <= b.x && at.y > 0 && at.y < fr.h, l.Label)
 	}
+	label := regexp.MustCompile(`<text x="(\S+)" .*>n<`)
+	before := label.FindStringSubmatch(svg)[1]
+	f.Panels[0].Series = append(f.Panels[0].Series, Series{X: []float64{10, 30}, Y: []float64{120, 990}}) // beside n²
+	assert.NotEqual(t, before, label.FindStringSubmatch(render(t, f))[1], "the label goes where there is room")
 	f.Panels = append(f.Panels, f.Panels[0])
 	_, legend := f.looks()
 	assert.Equal(t, entry{name: "limit", look: ruled}, legend[len(legend)-1])

@@ -129,7 +129,7 @@ func (f *frame) writeCurve(s *svg, series *Series, l look) {
 			dots += trace(run[i:i+1]) + "h0"
 		}
 	}
-	if lines != "" {
+	if lines != "" && !series.Bare {
 		s.printf(`<path d="%s"%s/>`+"\n", lines, l.stroke)
 	}
 	if dots != "" {
@@ -137,13 +137,16 @@ func (f *frame) writeCurve(s *svg, series *Series, l look) {
 	}
 }
 
-// writeLine puts a sloping line's label above its right end, or below where there is no room.
-func (f *frame) writeLine(s *svg, l Line) {
-	from, to := l.From, l.To
-	if from == to {
-		from, to = f.sx.value(0), f.sx.value(1)
+func (f *frame) ends(l Line) (a, b point) {
+	if l.From == l.To {
+		l.From, l.To = f.sx.value(0), f.sx.value(1)
 	}
-	a, b := f.place(from, l.C*math.Pow(from, l.P)), f.place(to, l.C*math.Pow(to, l.P))
+	return f.place(l.From, l.C*math.Pow(l.From, l.P)), f.place(l.To, l.C*math.Pow(l.To, l.P))
+}
+
+// writeLine puts a sloping line's label on it or below, where there is room.
+func (f *frame) writeLine(s *svg, l Line) {
+	a, b := f.ends(l)
 	if !a.ok() || !b.ok() {
 		return
 	}
@@ -154,13 +157,40 @@ func (f *frame) writeLine(s *svg, l Line) {
 	if b.y < 0 && a.y > 0 { // it leaves at the top
 		b = point{a.x + (b.x-a.x)*a.y/(a.y-b.y), 0}
 	}
-	at := point{a.x + 0.9*(b.x-a.x), a.y + 0.9*(b.y-a.y)}
 	sin, cos := math.Sincos(math.Atan2(b.y-a.y, b.x-a.x))
-	up := 2.5
-	if at.y < smallSize+up {
-		up = -smallSize
+	half, most, at := textWidth(l.Label, smallSize)/2, -1.0, point{}
+	for _, up := range []float64{2.5, -smallSize} {
+		for share := 0.9; share > 0.3; share -= 0.05 {
+			p := point{a.x + share*(b.x-a.x) + up*sin, a.y + share*(b.y-a.y) - up*cos}
+			if room := f.room(l, point{p.x - half*cos + 2*sin, p.y - half*sin - 2*cos}, half); room > most+1 {
+				most, at = room, p
+			}
+		}
 	}
-	s.text(at.x+up*sin, at.y-up*cos, math.Asin(sin)*180/math.Pi, font{smallSize, "end", ` fill="#555"`}, l.Label)
+	s.text(at.x, at.y, math.Asin(sin)*180/math.Pi, font{smallSize, "end", ` fill="#555"`}, l.Label)
+}
+
+// room is the distance of p from edges, curves and other lines, at most so much.
+func (f *frame) room(own Line, p point, most float64) float64 {
+	most = min(most, p.x, p.y, f.w-p.x, f.h-p.y)
+	near := func(a, b point) {
+		dx, dy := b.x-a.x, b.y-a.y
+		t := max(0, min(1, ((p.x-a.x)*dx+(p.y-a.y)*dy)/max(dx*dx+dy*dy, 1e-9)))
+		if d := math.Hypot(p.x-a.x-t*dx, p.y-a.y-t*dy); d < most { // NaN is none
+			most = d
+		}
+	}
+	for _, l := range f.Lines {
+		if l != own {
+			near(f.ends(l))
+		}
+	}
+	for _, c := range f.Series {
+		for i := 1; i < len(c.X); i++ {
+			near(f.place(c.X[i-1], c.Y[i-1]), f.place(c.X[i], c.Y[i]))
+		}
+	}
+	return most
 }
 
 // writeArrows marks where curves first leave an axis that begins above their end.
@@ -185,7 +215,9 @@ func (l *legend) write(s *svg) {
 			s.printf(`<rect x="%s" y="%s" width="%s" height="5" fill="%s" fill-opacity=".18"/>`,
 				num(x), num(y-2.5), num(sampleLen), e.look.colour)
 		}
-		s.printf(`<path d="M%s %sh%s" fill="none"%s/>`, num(x), num(y), num(sampleLen), e.look.stroke)
+		if !e.bare {
+			s.printf(`<path d="M%s %sh%s" fill="none"%s/>`, num(x), num(y), num(sampleLen), e.look.stroke)
+		}
 		if e.dots {
 			s.printf(`<circle cx="%s" cy="%s" r="%s" fill="%s"/>`, num(x+sampleLen/2), num(y), num(dotSize/2), e.look.colour)
 		}
