@@ -206,7 +206,7 @@ func (p *Progress) beat() {
 	}
 	line := fmt.Sprintf("%3.0f %%  ", 100*p.done) + fmt.Sprintf(p.format, p.args...)
 	switch spent := time.Since(p.start); {
-	case p.done > 0 && spent > time.Second:
+	case p.done >= 0.01 && spent > time.Second:
 		left := time.Duration(float64(spent) * (1/p.done - 1))
 		line += fmt.Sprintf("  %v left", left.Round(time.Second))
 	case spent > time.Second:

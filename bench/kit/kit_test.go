@@ -67,17 +67,19 @@ func TestProgress(t *testing.T) {
 		out  Terminal
 		want string
 	}{
-		{Terminal{Live: true, Every: time.Hour}, "\r  0 %  at work\r 50 %  minimum of covtype  1h30m0s left" +
+		{Terminal{Live: true, Every: time.Hour}, "\r  0 %  at work\r  1 %  early  for 1h30m0s\r 50 %  minimum of covtype  1h30m0s left" +
 			"\r 50 %  minimum of covtype  1h30m0s left\r" + strings.Repeat(" ", 39) + "\r"},
-		{Terminal{Every: time.Hour}, "  0 %  at work\n" + strings.Repeat(" 50 %  minimum of covtype  1h30m0s left\n", 2)},
+		{Terminal{Every: time.Hour}, "  0 %  at work\n  1 %  early  for 1h30m0s\n" + strings.Repeat(" 50 %  minimum of covtype  1h30m0s left\n", 2)},
 		{Terminal{}, ""},
 	} {
 		var b bytes.Buffer
 		c.out.Stderr = &b
 		p := NewProgress(c.out)
 		p.beat()
-		p.Update(0.5, "minimum of %s", "covtype")
 		p.start = p.start.Add(-90 * time.Minute)
+		p.Update(0.009, "early")
+		p.beat()
+		p.Update(0.5, "minimum of %s", "covtype")
 		p.beat()
 		p.beat()
 		p.Clear()
