@@ -149,7 +149,7 @@ func TestClimberClasses(t *testing.T) {
 }
 
 // Several classes are one model: no worse than models of one class against the rest, whose
-// probabilities are scaled to the sum 1. Applied to the test file, it has the loss that was reported.
+// probabilities are scaled to the sum 1.
 func TestTuneClasses(t *testing.T) {
 	train, _ := groupsOfRows(t, 31, 2, 240, 3, 4, 0.1)
 	test, _ := groupsOfRows(t, 31, 3, 900, 3, 4, 0.1)

@@ -105,7 +105,7 @@ func hint(err error, regression bool) error {
 		{is(data.ErrNoPair), "read as LIBSVM; a table of that kind has a name in .csv"},
 		{is(data.ErrLevel), "with -apply, -impute takes the most frequent one"},
 		{is(data.ErrCell) && is(data.ErrNumber),
-			"-categorical turns text into indicators, -drop leaves a column out; " + labelFlag},
+			"-categorical turns text into indicators, -id makes it names of rows, -drop leaves a column out; " + labelFlag},
 		{is(data.ErrCell) && (is(data.ErrMissing) || is(data.ErrNaN)), "-impute fills missing cells, -drop leaves a column out"},
 		{is(data.ErrCell), "-drop leaves a column out"},
 		{!regression && is(data.ErrThirdLabel),

@@ -104,15 +104,6 @@ func (e *engine) run(ctx context.Context, p *kit.Progress, out kit.Terminal) err
 	}
 }
 
-func (e *engine) away() float64 {
-	var diff, size float64
-	for i, v := range e.y {
-		d := e.result.Y[i] - v
-		diff, size = diff+d*d, size+v*v
-	}
-	return math.Sqrt(diff / size)
-}
-
 func small(p *hyperopt.Problem) bool { return p.Train().Rows() <= kit.ManyRows }
 
 // checkpoint is the file of a run. Other options, data and builds have another.

@@ -53,7 +53,7 @@ func TestMainJob(t *testing.T) {
 	assert.Less(t, gap["SAA-Newton, x"], gap["best single weight"])
 	assert.Less(t, gap["SAA-Newton, x"], gap["start"]/5)
 	for _, want := range []string{"569 rows, classes",
-		"features 30, scaled to mean 0 and deviation 1, as measured on the training rows", "evaluations for each",
+		"features 30, scaled to mean 0 and deviation 1, as measured on the training rows", "intercept: free", "evaluations for each",
 		"stopped      arrived", "a step"} {
 		assert.Contains(t, stdout, want)
 	}
@@ -105,8 +105,7 @@ func readText(t *testing.T, path ...string) string {
 	return string(text)
 }
 
-// countdown is a context that ends after it has been asked some times: once a step, or more often
-// in a long one. Before, it may look at what is there.
+// countdown is a context that ends after it has been asked some times, and looks at what is there.
 type countdown struct {
 	context.Context
 	left int

@@ -14,6 +14,7 @@ import (
 	"stable/bench/kit"
 	"stable/bench/plot"
 	"stable/bilevel/saa"
+	"stable/mat"
 )
 
 var likeLabel = regexp.MustCompile(`(?i)^(label|class|target|y)$`)
@@ -96,7 +97,9 @@ func (t *search) report(w io.Writer) error {
 			gone = append(gone, t.featureName(column))
 		}
 	}
-	if len(gone) > 0 {
+	if len(gone) == len(t.used) {
+		fmt.Fprintln(w, "dropped  all features: the model is a constant")
+	} else if len(gone) > 0 {
 		fmt.Fprintf(w, "dropped  %d of %d features: %s\n", len(gone), len(t.used), quoted(gone))
 	}
 	for _, s := range t.warnings() {
@@ -133,13 +136,10 @@ func (t *search) reportResults(w io.Writer) {
 }
 
 func besideOne(of string, difference, deviation float64) string {
-	side := "above"
 	if difference == 0 {
 		return "its " + of + " is that of one weight for all"
 	}
-	if difference < 0 {
-		side = "below"
-	}
+	side := []string{"above", "below"}[b2i(difference < 0)]
 	s := fmt.Sprintf("its %s is %.3g ± %.2g %s that of one weight for all", of, math.Abs(difference), deviation, side)
 	if math.Abs(difference) <= 2*deviation {
 		s += ", which may be chance,"
@@ -167,13 +167,65 @@ func (t *search) warnings() (list []string) {
 		list = append(list, fmt.Sprintf("%d features for %d rows: an l1 penalty (Lasso), which is not smooth and not among these "+
 			"weights, may do better", n, t.design.Rows()))
 	}
+	if names := t.leaks(); len(names) > 0 {
+		list = append(list, fmt.Sprintf("alone, each of these orders the labels nearly without exception: %s. If it is made of them, "+
+			"or known only after them, leave it out (-drop): the losses above hold for rows that have it", quoted(names)))
+	}
 	if edge := t.results[1].Lambda; edge <= t.Lo {
 		list = append(list, fmt.Sprintf("one weight for all is at the lower end of the range, %g: see -lo", edge))
 	}
-	if t.engine != nil {
-		if away := t.engine.away(); away > 0.1 {
-			list = append(list, fmt.Sprintf("the solver's own y is %.0f %% away from y*(x), so its hypergradients "+
-				"are off; see -steps", 100*away))
+	return list
+}
+
+// leaks are features that order the labels, among the ten of largest coefficients.
+func (t *search) leaks() (names []string) {
+	d, size := t.design, make([]float64, len(t.used))
+	bar := []float64{0.995, 0.98}[b2i(len(t.classes) == 2)] // petals of iris, three classes: 0.991
+	for i, v := range t.chosen().y {
+		if j := i % d.Dim; j < len(size) {
+			size[j] -= v * v
+		}
+	}
+	for _, j := range ascending(size)[:min(len(size), 10)] {
+		column, only := make([]float64, d.Rows()), narrow(d, []int{j})
+		for i := range column {
+			if _, val := only.Row(i); len(val) > 0 {
+				column[i] = val[0]
+			}
+		}
+		if d.Rows() >= 30 && size[j] < 0 && concord(column, d.Label, t.regression()) > bar {
+			names = append(names, t.featureName(t.used[j]))
+		}
+	}
+	return names
+}
+
+// concord is 1 where a feature rises or falls with the labels, or classes are intervals of it: Somers' D
+// for two, Spearman's correlation for a regression.
+func concord(feature, label []float64, regression bool) float64 {
+	x, y, total, n := ranks(feature), slices.Clone(label), map[float64]float64{}, map[float64]float64{}
+	for i, b := range label {
+		total[b] += x[i]
+		n[b]++
+	}
+	for i, b := range label {
+		if !regression {
+			y[i] = total[b] / n[b]
+		}
+	}
+	y = ranks(y)
+	return math.Abs(mat.Dot(x, y) / mat.Dot(y, y))
+}
+
+// ranks have mean 0; equal values share theirs.
+func ranks(values []float64) []float64 {
+	list, order := make([]float64, len(values)), ascending(values)
+	for i, j := 0, 0; i < len(order); i = j {
+		for j < len(order) && values[order[j]] == values[order[i]] {
+			j++
+		}
+		for _, k := range order[i:j] {
+			list[k] = float64(i+j-len(order)) / 2
 		}
 	}
 	return list
@@ -206,21 +258,23 @@ func (t *search) figure() *plot.Figure {
 		name := strings.NewReplacer(rungName(0), "none", rungName(1), "one", "ladder, rung ", "", "a weight each, by ", "").Replace(r.Name)
 		left.X.Names = append(left.X.Names, name)
 	}
-	out := plot.Series{Name: "handed out", Markers: true, Style: 2,
+	out := plot.Series{Name: "handed out", Markers: true, Bare: true, Style: 2,
 		X: []float64{float64(t.choice.index + 1)}, Y: []float64{t.chosen().HeldOut}}
 	left.Series = []plot.Series{out, all}
 
 	order := ascending(t.chosen().weights[:len(t.used)])
+	for n := len(order); n > 0 && t.chosen().weights[order[n-1]] == dropped; n-- {
+		order = order[:n-1]
+	}
+	gone := fmt.Sprintf("weight; %d dropped", len(t.used)-len(order))
+	right := plot.Panel{Title: "Weights", X: plot.Axis{Label: gone, Log: true}}
 	order = order[:min(len(order), mostNames)]
 	slices.Reverse(order)
-	right := plot.Panel{Title: "Weights", X: plot.Axis{Label: fmt.Sprintf("weight; %g: dropped", 2*t.Hi), Log: true}}
 	out.X, out.Y = nil, nil
 	for k, j := range order {
-		out.X, out.Y = append(out.X, min(t.chosen().weights[j], 2*t.Hi)), append(out.Y, float64(k+1))
-	}
-	right.Series = []plot.Series{out}
-	for _, j := range order {
+		out.X, out.Y = append(out.X, t.chosen().weights[j]), append(out.Y, float64(k+1))
 		right.Y.Names = append(right.Y.Names, t.featureName(t.used[j]))
 	}
-	return &plot.Figure{Panels: []plot.Panel{left, right}, Height: max(50, 3.2*float64(len(order)))}
+	right.Series = []plot.Series{out}
+	return &plot.Figure{Panels: []plot.Panel{left, right}[:1+b2i(len(order) > 0)], Height: max(50, 3.2*float64(len(order)))}
 }

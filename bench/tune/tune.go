@@ -1,8 +1,5 @@
 // Package tune tunes regularisation weights. Its commands are [Main], on one data set, compared
 // with the least F there is, and [Tune], on a user's own files, which writes a model.
-//
-// Both run an engine: SAA-Newton, which is not the paper's method, on a problem of hyperopt,
-// with exact values of F along the way.
 package tune
 
 import (
@@ -205,11 +202,10 @@ func wrong(so bool, format string, args ...any) error {
 }
 
 func usage(errs ...error) error {
-	err := kit.FirstOf(errs...)
-	if err != nil {
-		err = fmt.Errorf("%w: %w", kit.ErrUsage, err)
+	if err := kit.FirstOf(errs...); err != nil {
+		return fmt.Errorf("%w: %w", kit.ErrUsage, err)
 	}
-	return err
+	return nil
 }
 
 func (t *search) write(w io.Writer) error {
