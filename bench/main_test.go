@@ -139,9 +139,8 @@ func TestMayNotImport(t *testing.T) {
 }
 
 // mayImport says whether a package may import one that is not of the standard library: one of a
-// floor below, or of its own folder, or the module's root. The problems in bilevel's folder stand on
-// bilevel; Go, which refuses cycles, sees to it that it imports none. The rooms of bench import kit
-// and plot alone, the command all but kittest.
+// floor below, or of its own folder, or the module's root. The rooms of bench import kit and plot
+// alone, the command all but kittest.
 func mayImport(from, to string) bool {
 	f, t := floor(from), floor(to)
 	if part, ok := strings.CutPrefix(to, "stable/bench/"); ok && part != "kit" && part != "plot" {
