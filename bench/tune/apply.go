@@ -76,7 +76,7 @@ func (m *model) measure(label, scores []float64) (loss float64, quality string, 
 func (m *model) open(o options, path string) (d *data.Data, labelled bool, err error) {
 	opt := data.ReadOptions{Dim: m.Dim, LabelColumn: m.Options.Label, Regression: !m.classification(),
 		Class: m.Options.Class, Classes: m.Classes, Several: true, Columns: m.Columns, Features: m.names(),
-		Drop: m.Options.Drop, ID: o.ID, Impute: cmp.Or(o.Impute, m.Options.Impute), Headerless: m.Options.Headerless,
+		Drop: append(m.Options.Drop, o.Drop...), ID: o.ID, Impute: cmp.Or(o.Impute, m.Options.Impute), Headerless: m.Options.Headerless,
 		Unlabelled: o.unlabelled}
 	if m.Options.ID != "" {
 		opt.Drop = append(opt.Drop, m.Options.ID)

@@ -141,7 +141,7 @@ func Tune(ctx context.Context, args []string, out kit.Terminal) error {
 			err = usage(fmt.Errorf("-%s is empty, want a name or a word", f.Name))
 		case (f.Name == "steps" || f.Name == "folds") && f.Value.String() == "0": // which stands for the default
 			err = usage(fmt.Errorf("-%s is 0, want ≥ 1", f.Name))
-		case o.apply != "" && !slices.Contains([]string{"apply", "label", "id", "impute", "out", "unlabelled"}, f.Name):
+		case o.apply != "" && !slices.Contains([]string{"apply", "drop", "label", "id", "impute", "out", "unlabelled"}, f.Name):
 			err = usage(fmt.Errorf("-%s says how a model is trained, and -apply takes one that is", f.Name))
 		}
 	})

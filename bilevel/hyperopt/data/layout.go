@@ -147,7 +147,7 @@ func (l *layout) match(free []bool, fixed []string, opt *ReadOptions) error {
 	}
 	switch {
 	case len(rest) > 0:
-		return fmt.Errorf("column %s is neither the label nor one of the %d features, which begin %s",
+		return fmt.Errorf("column %s is neither the label nor one of the %d features, which begin %s, and is not dropped",
 			quote(l.names[rest[0]]), len(fixed), listed(fixed[:min(3, len(fixed))]))
 	case l.target < 0:
 		return ErrNoLabel
