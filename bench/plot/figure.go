@@ -91,10 +91,9 @@ func numbered(colour, dash int) look {
 }
 
 type entry struct {
-	name       string
-	look       look
-	band, dots bool
-	bare       bool
+	name             string
+	look             look
+	band, dots, bare bool
 }
 
 func (f *Figure) looks() (all [][]look, legend []entry) {

@@ -214,6 +214,8 @@ func TestTuneDifference(t *testing.T) {
 	a, b := run.lossesOf(run.test, y), run.lossesOf(run.test, z)
 	mean, _ := difference(a, b)
 	assert.InEpsilon(t, run.measure(run.test, y)["loss"]-run.measure(run.test, z)["loss"], mean, 1e-12)
+	mean, _ = difference([]float64{3 + 1e-15, 4}, []float64{3, 4})
+	assert.Zero(t, mean, "rounding")
 	_, deviation := difference(a[:2], b[:2])
 	assert.InEpsilon(t, math.Abs(a[0]-b[0]-a[1]+b[1])/math.Sqrt(8), deviation, 1e-12)
 }

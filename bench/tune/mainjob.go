@@ -155,8 +155,7 @@ func (t *tuning) run(ctx context.Context, out kit.Terminal) error {
 	return errors.Join(t.reference(ctx, kit.NewProgress(out)), err)
 }
 
-func (t *tuning) ready() bool { return t.best != nil }
-
+func (t *tuning) ready() bool     { return t.best != nil }
 func (t *tuning) method() *engine { return t.engine }
 
 func (t *tuning) reference(ctx context.Context, progress *kit.Progress) (err error) {

@@ -172,7 +172,7 @@ func (t *search) warnings() (list []string) {
 			"or known only after them, leave it out (-drop): the losses above hold for rows that have it", quoted(names)))
 	}
 	if edge := t.results[1].Lambda; edge <= t.Lo {
-		list = append(list, fmt.Sprintf("one weight for all is at the lower end of the range, %g: see -lo", edge))
+		list = append(list, fmt.Sprintf("one weight for all is at the lower end of the range, %.3g: see -lo", edge))
 	}
 	return list
 }

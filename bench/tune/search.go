@@ -105,10 +105,8 @@ func (t *search) run(ctx context.Context, out kit.Terminal) error {
 	return err
 }
 
-func (t *search) ready() bool { return len(t.results) > 1 }
-
+func (t *search) ready() bool     { return len(t.results) > 1 }
 func (t *search) method() *engine { return t.engine }
-
 func (t *search) chosen() *result { return t.results[t.choice.index] }
 
 // trainingShare is the share of the design rows that trains a model of the search. It multiplies the
@@ -146,11 +144,15 @@ func rowLosses(l hyperopt.Loss, d *data.Data, y []float64, unit float64) []float
 }
 
 func difference(a, b []float64) (mean, deviation float64) {
-	diff := slices.Clone(a)
+	diff, size := slices.Clone(a), 0.0
 	for i := range diff {
 		diff[i] -= b[i]
+		size += math.Abs(b[i]) / float64(len(b))
 	}
-	return meanOf(diff)
+	if mean, deviation = meanOf(diff); math.Abs(mean) < 1e-13*size { // rounding
+		mean = 0
+	}
+	return mean, deviation
 }
 
 func meanOf(values []float64) (mean, deviation float64) {

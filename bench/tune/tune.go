@@ -95,9 +95,7 @@ type options struct {
 	fresh      bool
 }
 
-const penalised = "penalised"
-
-const leastSteps = 20000
+const penalised, leastSteps = "penalised", 20000
 
 var losses = map[string]hyperopt.Loss{"logistic": hyperopt.Logistic, "squared": hyperopt.Squared}
 
@@ -111,7 +109,7 @@ func Tune(ctx context.Context, args []string, out kit.Terminal) error {
 	fs.IntVar(&o.Folds, "folds",
 		0, "folds; 1: one split (default: 5, up to 40 where quick, 1 where 5 take long on 5000 rows or more)")
 	fs.IntVar(&o.Steps, "steps", 0, "steps of SAA-Newton, which they make the solver (default: 20000, or one a training row)")
-	fs.Float64Var(&o.Lo, "lo", 1e-5, "least weight of the grid for all features")
+	fs.Float64Var(&o.Lo, "lo", 1e-5, "least weight of the grid for all features; by default 0.01 over the rows if they are over 1000")
 	fs.Float64Var(&o.Hi, "hi", 10, "largest weight; beyond it a feature is dropped")
 	fs.StringVar(&o.Loss, "loss", "logistic", "`NAME` of the loss: logistic (classes) or squared (regression)")
 	fs.StringVar(&o.Intercept, "intercept", "free", "`HOW` the intercept is trained: free, or penalised like a feature")
@@ -157,6 +155,9 @@ func Tune(ctx context.Context, args []string, out kit.Terminal) error {
 	set, err := readData(o, files)
 	if err != nil {
 		return err
+	}
+	if !kit.IsSet(fs, "lo") { // many rows need less
+		o.Lo = min(o.Lo, 0.01/float64(set.design.Rows()))
 	}
 	t, err := newSearch(o, set)
 	if err != nil {
