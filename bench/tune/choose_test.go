@@ -3,6 +3,7 @@ package tune
 import (
 	"context"
 	"fmt"
+	"io"
 	"math"
 	"math/rand/v2"
 	"runtime"
@@ -56,7 +57,7 @@ func TestTuneChooses(t *testing.T) {
 
 	m, _, stdout = tuneWith(t, worth(t, 300, 0, 5), worth(t, 400, 0, 6))
 	assert.Greater(t, m.Results[0].Share, 0.5, stdout)
-	assert.Contains(t, stdout, "dropped  all features")
+	assert.Contains(t, stdout, "dropped  20 of 20 features: the model is a constant")
 	assert.Zero(t, m.Features[3].Coefficient)
 }
 
@@ -247,7 +248,7 @@ func TestClimberRotates(t *testing.T) {
 }
 
 func TestTuneFigure(t *testing.T) {
-	run := &search{dataSet: &dataSet{files: []dataFile{{Path: "x.csv"}}, features: []string{"a", "b", "c"}, used: []int{0, 1, 2}},
+	run := &search{dataSet: &dataSet{files: []dataFile{{Path: "x.csv"}}, features: []string{strings.Repeat("a", 200) + "é", "b", "c"}, used: []int{0, 1, 2}},
 		options: options{Hi: 10}}
 	for k, w := range [][]float64{{dropped, dropped, dropped}, {1, 1, 1}, {2, dropped, 0.1}} {
 		run.results = append(run.results, &result{Name: []string{rungName(0), rungName(1), "average"}[k],
@@ -257,7 +258,9 @@ func TestTuneFigure(t *testing.T) {
 		p := run.figure().Panels
 		assert.Equal(t, []string{"none", "one", "average"}, p[0].X.Names)
 		assert.Equal(t, float64(run.choice.index+1), p[0].Series[0].X[0])
-		assert.Equal(t, [][]string{{"c", "b", "a"}, {"a", "c"}}[run.choice.index-1], p[1].Y.Names) // upwards
+		a := strings.Repeat("a", 10) + "…" + strings.Repeat("a", 8) + "é"
+		assert.Equal(t, [][]string{{"c", "b", a}, {a, "c"}}[run.choice.index-1], p[1].Y.Names) // upwards
+		assert.NoError(t, run.figure().WriteSVG(io.Discard))
 		assert.Equal(t, [][]float64{{1, 1, 1}, {2, 0.1}}[run.choice.index-1], p[1].Series[0].X)
 	}
 }

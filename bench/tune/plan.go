@@ -8,11 +8,7 @@ import (
 	"stable/bilevel/hyperopt/data"
 )
 
-const (
-	solverAuto  = "auto"
-	solverExact = "exact"
-	solverSAA   = "saa"
-)
+const solverAuto, solverExact, solverSAA = "auto", "exact", "saa"
 
 const (
 	defaultFolds = 5

@@ -243,7 +243,7 @@ func TestTuneTells(t *testing.T) {
 		{constant + "1\n", "", []string{sparse}},
 		{`of these orders the labels nearly without exception: "2". If`, "", []string{sparse}},
 		{"", "orders the labels", []string{plain}},
-		{"dropped  all features: the model is a constant", "", []string{writeText(t, "flat.csv", "a,y\n"+strings.Repeat("7,x\n7,z\n", 20))}},
+		{"dropped  1 of 1 features: the model is a constant", "", []string{writeText(t, "flat.csv", "a,y\n"+strings.Repeat("7,x\n7,z\n", 20))}},
 	} {
 		_, _, stdout := tuneWith(t, c.args...)
 		assert.Contains(t, stdout, c.want)
@@ -266,10 +266,7 @@ func TestTuneFarScales(t *testing.T) {
 		path := writeText(t, "far.csv", incomes(table(","), values...))
 		_, model, _ := tuneWith(t, path)
 		_, stderr := ok(t, "tune", "-apply", model, path)
-		var loss, accuracy float64
-		_, err := fmt.Sscanf(stderr, "40 rows, loss %g, accuracy %g", &loss, &accuracy)
-		require.NoError(t, err, stderr)
-		assert.Less(t, loss, 0.5)
+		assert.Regexp(t, `^40 rows, loss 0\.[0-4]`, stderr)
 	}
 }
 

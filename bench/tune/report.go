@@ -97,10 +97,9 @@ func (t *search) report(w io.Writer) error {
 			gone = append(gone, t.featureName(column))
 		}
 	}
-	if len(gone) == len(t.used) {
-		fmt.Fprintln(w, "dropped  all features: the model is a constant")
-	} else if len(gone) > 0 {
-		fmt.Fprintf(w, "dropped  %d of %d features: %s\n", len(gone), len(t.used), quoted(gone))
+	if n := len(gone); n > 0 {
+		what := []string{quoted(gone), "the model is a constant"}[b2i(n == len(t.used))]
+		fmt.Fprintf(w, "dropped  %d of %d features: %s\n", n, len(t.used), what)
 	}
 	for _, s := range t.warnings() {
 		fmt.Fprintf(w, "warning  %s\n", s)
@@ -246,7 +245,15 @@ func some(names []string) string {
 	return strings.Join(names, ", ")
 }
 
-const mostNames = 40
+const mostNames, mostRunes = 40, 20
+
+// cut keeps both ends.
+func cut(name []rune) string {
+	if n := len(name); n > mostRunes {
+		name = slices.Concat(name[:mostRunes/2], []rune("…"), name[n-mostRunes/2+1:])
+	}
+	return string(name)
+}
 
 func (t *search) figure() *plot.Figure {
 	left := plot.Panel{Title: fmt.Sprintf("Tuning on %s", filepath.Base(t.files[0].Path)),
@@ -273,7 +280,7 @@ func (t *search) figure() *plot.Figure {
 	out.X, out.Y = nil, nil
 	for k, j := range order {
 		out.X, out.Y = append(out.X, t.chosen().weights[j]), append(out.Y, float64(k+1))
-		right.Y.Names = append(right.Y.Names, t.featureName(t.used[j]))
+		right.Y.Names = append(right.Y.Names, cut([]rune(t.featureName(t.used[j]))))
 	}
 	right.Series = []plot.Series{out}
 	return &plot.Figure{Panels: []plot.Panel{left, right}[:1+b2i(len(order) > 0)], Height: max(50, 3.2*float64(len(order)))}
