@@ -48,6 +48,8 @@ func TestTuneApply(t *testing.T) {
 	assert.Contains(t, stdout, "row,prediction\n1,")
 	assert.Equal(t, 31, strings.Count(stdout, "\n"))
 
+	far, _, _ := runTune(t, train, writeText(t, "far.csv", "a,b,c,price\n1,2,3,1e300\n"), "-loss", "squared")
+	assert.Equal(t, math.MaxFloat64/2, chosen(far).Test["loss"])
 	unlabelled, stderr := ok(t, "tune", "-apply", model, writeText(t, "bare.csv", withoutLast(rows)))
 	assert.Equal(t, "30 rows, no labels\n", stderr)
 	assert.Equal(t, stdout, unlabelled)

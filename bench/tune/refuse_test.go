@@ -187,8 +187,6 @@ func TestAwkwardFiles(t *testing.T) {
 		{"void.csv", "a,b,y\n1,,x\n2,NA,z\n", `void.csv: column "b" has no value (-drop leaves`, []string{"-impute", "mean"}},
 		{"first.csv", first, "", []string{"-label", "bought"}},
 		{"packed.zst", "\x28\xb5\x2f\xfd\x04\x58", "packed.zst: a zstd file", nil},
-		{"packed.xz", "\xfd7zXZ\x00\x00", "packed.xz: an xz file", nil},
-		{"page.csv", "<!DOCTYPE html>\n<html>", "page.csv: HTML or XML", nil},
 		{"weka.arff", "% remark\n@RELATION shop\n@attribute age numeric\n@data\n1,yes\n", "weka.arff: ARFF", nil},
 		{"apart.csv", "a,b,class\n" + strings.Repeat("1,2,x\n2,1,y\n3,5,z\n", 4), "", nil},
 	} {

@@ -123,7 +123,7 @@ func (t *search) measure(d *data.Data, y []float64) metrics {
 	loss := t.loss()
 	m := metrics{"loss": loss.Mean(d, y)}
 	if loss == hyperopt.Squared {
-		m["loss"] *= t.target.Deviation * t.target.Deviation
+		m["loss"] = min(m["loss"]*t.target.Deviation*t.target.Deviation, math.MaxFloat64/2) // JSON has no infinity
 		m["rmse"] = math.Sqrt(2 * m["loss"])
 	} else {
 		m["accuracy"] = hyperopt.Accuracy(d, y)

@@ -156,7 +156,7 @@ func Tune(ctx context.Context, args []string, out kit.Terminal) error {
 	if err != nil {
 		return err
 	}
-	if !kit.IsSet(fs, "lo") { // many rows need less
+	if !kit.IsSet(fs, "lo") {
 		o.Lo = min(o.Lo, 0.01/float64(set.design.Rows()))
 	}
 	t, err := newSearch(o, set)
