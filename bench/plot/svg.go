@@ -170,7 +170,7 @@ func (f *frame) writeLine(s *svg, l Line) {
 	s.text(at.x, at.y, math.Asin(sin)*180/math.Pi, font{smallSize, "end", ` fill="#555"`}, l.Label)
 }
 
-// room is the distance of p from edges, curves and other lines, at most so much.
+// room is the distance from edges, curves and other lines, at most so much.
 func (f *frame) room(own Line, p point, most float64) float64 {
 	most = min(most, p.x, p.y, f.w-p.x, f.h-p.y)
 	near := func(a, b point) {

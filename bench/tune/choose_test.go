@@ -98,14 +98,15 @@ func TestTuneFreeIntercept(t *testing.T) {
 	for i := 0; i < 25; i += 5 {
 		run.design.Label[i] = 1
 	}
-	in, out := run.folds()
+	in, out := run.folds(0)
 	for k := range out {
 		assert.Len(t, in[k], 20)
 		assert.Len(t, slices.DeleteFunc(out[k], func(i int) bool { return i%5 > 0 }), 1, "of the rare class")
 	}
+	again, _ := run.folds(1)
+	assert.NotEqual(t, in, again)
 }
 
-// One task a core at a time.
 func TestParallel(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	busy := 0

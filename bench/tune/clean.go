@@ -48,7 +48,7 @@ func (t *search) newCleaner() *cleaner {
 			d.Label[i] = (b + 1) / 2
 		}
 	}
-	c.in, c.out = t.folds()
+	c.in, c.out = t.folds(0)
 	return c
 }
 

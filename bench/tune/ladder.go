@@ -30,22 +30,22 @@ func (t *search) climbers() (list []fold, err error) {
 		c, err := t.newClimber(t.parts[0])
 		return []fold{{c, ascending(make([]float64, t.parts[1].Rows())), t.parts[1]}}, err
 	}
-	in, out := t.folds()
-	for k := range t.Folds {
-		c, err := t.newClimber(t.design.Subset(in[k]))
+	for k := range t.Folds * t.repeats {
+		in, out := t.folds(k / t.Folds)
+		c, err := t.newClimber(t.design.Subset(in[k%t.Folds]))
 		if err != nil {
 			return nil, err
 		}
-		list = append(list, fold{c, out[k], t.design.Subset(out[k])})
+		list = append(list, fold{c, out[k%t.Folds], t.design.Subset(out[k%t.Folds])})
 	}
 	return list, nil
 }
 
 // folds returns the rows in and out of the training of each fold, with the same share of each class.
-func (t *search) folds() (in, out [][]int) {
+func (t *search) folds(repeat int) (in, out [][]int) {
 	n := t.design.Rows()
 	of, seen := make([]int, n), map[float64]int{}
-	for _, i := range rand.New(rand.NewPCG(t.Seed, 'f')).Perm(n) {
+	for _, i := range rand.New(rand.NewPCG(t.Seed, 'f'+uint64(repeat)<<8)).Perm(n) {
 		class := 0.0
 		if !t.regression() {
 			class = t.design.Label[i]
@@ -126,9 +126,10 @@ func (t *search) try(ctx context.Context, r *result, folds []fold, all *climber,
 		rows += len(f.rows)
 	}
 	for _, lambda := range lambdas {
-		list = append(list, candidate{of: r, lambda: lambda, losses: make([]float64, rows)})
+		list = append(list, candidate{of: r, lambda: lambda, losses: make([]float64, rows/t.repeats)})
 	}
-	return list, parallel(len(folds)+1, func(i int) error {
+	held := make([][][]float64, len(folds)+1)
+	err = parallel(len(folds)+1, func(i int) error {
 		c, share := all, t.trainingShare()
 		if i > 0 {
 			c, share = folds[i-1].climber, 1
@@ -141,12 +142,18 @@ func (t *search) try(ctx context.Context, r *result, folds []fold, all *climber,
 				list[j].weights, list[j].y = slices.Clone(c.weights), slices.Clone(c.y)
 				continue
 			}
-			for k, l := range t.lossesOf(folds[i-1].held, c.y) {
-				list[j].losses[folds[i-1].rows[k]] = l
-			}
+			held[i] = append(held[i], t.lossesOf(folds[i-1].held, c.y))
 		}
 		return nil
 	})
+	for i, lists := range held {
+		for j, losses := range lists {
+			for k, l := range losses {
+				list[len(list)-1-j].losses[folds[i-1].rows[k]] += l / float64(t.repeats)
+			}
+		}
+	}
+	return list, err
 }
 
 func least(values []float64) int { return slices.Index(values, slices.Min(values)) }

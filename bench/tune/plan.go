@@ -12,7 +12,7 @@ const solverAuto, solverExact, solverSAA = "auto", "exact", "saa"
 
 const (
 	defaultFolds = 5
-	moreFolds    = 40    // where they are quick
+	moreFolds    = 40    // with repeats, where quick
 	quick        = 1.5e9 // multiplications: some half a second
 	rowWork      = 500   // multiplications: exponentials and the like
 	manyRows     = 5000  // from which one split may do, and -solver saa
@@ -22,10 +22,10 @@ const (
 func (t *search) plan() error {
 	most := fewest(t.design, t.regression())
 	auto := t.Folds == 0
-	if auto {
+	if t.repeats = 1; auto {
 		t.Folds = 1
 		if k := min(defaultFolds, most); t.split == nil && k > 1 && t.Solver != solverSAA {
-			t.Folds = min(max(k, int(min(quick/t.work(), moreFolds))), most)
+			t.repeats, t.Folds = max(int(min(quick/t.work(), moreFolds))/k, 1), k
 		}
 	}
 	if t.Solver == solverAuto || t.Solver == "" {

@@ -56,8 +56,8 @@ func (t *search) describe(w io.Writer) {
 	}
 	n := t.rows()
 	if t.folded() {
-		fmt.Fprintf(w, "rows     %d to train and choose on, in %d folds; %d for the test (seed %d)\n",
-			n.Design, n.Folds, n.Test, t.Seed)
+		fmt.Fprintf(w, "rows     %d to train and choose on, in %d folds × %d; %d for the test (seed %d)\n",
+			n.Design, n.Folds, t.repeats, n.Test, t.Seed)
 	} else {
 		kept := ""
 		if n.Unseen > 0 {

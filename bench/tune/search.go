@@ -16,6 +16,7 @@ import (
 type search struct {
 	options
 	*dataSet
+	repeats int               // of the folds, dealt anew
 	parts   []*data.Data      // training and validation rows of one split
 	unseen  *data.Data        // of -solver saa: rows of a split that are held back for the choice; nil: too few
 	problem *hyperopt.Problem // of one split

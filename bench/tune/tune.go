@@ -107,7 +107,7 @@ func Tune(ctx context.Context, args []string, out kit.Terminal) error {
 	fs.StringVar(&o.Solver, "solver",
 		solverAuto, "`NAME`: exact, saa, or auto: exact up to 5000 rows, or where it takes some twenty seconds at most")
 	fs.IntVar(&o.Folds, "folds",
-		0, "folds; 1: one split (default: 5, up to 40 where quick, 1 where 5 take long on 5000 rows or more)")
+		0, "folds; 1: one split (default: 5, dealt up to 8 times, or 1 where 5 take long on 5000 rows or more)")
 	fs.IntVar(&o.Steps, "steps", 0, "steps of SAA-Newton, which they make the solver (default: 20000, or one a training row)")
 	fs.Float64Var(&o.Lo, "lo", 1e-5, "least weight of the grid for all features; by default 0.01 over the rows if they are over 1000")
 	fs.Float64Var(&o.Hi, "hi", 10, "largest weight; beyond it a feature is dropped")

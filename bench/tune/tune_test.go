@@ -67,7 +67,7 @@ func TestTune(t *testing.T) {
 	}
 	m, path, stdout := tuneWith(t, cancer, "-folds", "5")
 	for _, want := range []string{
-		"569 rows", "427 to train and choose on, in 5 folds; 142 for the test", `"benign" and "malignant"`, "solver   exact", "intercept free",
+		"569 rows", "427 to train and choose on, in 5 folds × 1; 142 for the test", `"benign" and "malignant"`, "solver   exact", "intercept free",
 		"→ average", "ladder, rung 2", " that of one weight for all, which may be chance, on 427 rows", " below that of one weight for all on the 142 test rows", "trained on the 427 rows",
 	} {
 		assert.Contains(t, stdout, want)
