@@ -24,7 +24,7 @@ func (s Shape) vectors() bool {
 
 // Recur sets dst = (1−tau)·(h − old) + now, each with its stride.
 func Recur(s Shape, dst []float64, ldd int, tau float64, h []float64, ldh int, old []float64, ldo int, now []float64, ldn int) {
-	if s.vectors() {
+	if s.vectors() && (!s.Lower || s.Rows >= vectorRecur) {
 		recurVector(s, dst, ldd, tau, h, ldh, old, ldo, now, ldn)
 		return
 	}
@@ -109,7 +109,7 @@ func Scale(dst []float64, f float64, a []float64) {
 
 // SumSquares returns Σ a_ij², in an order that does not depend on the stride.
 func SumSquares(s Shape, a []float64, lda int) float64 {
-	if Vector() && (s.Rows > 1 || s.Cols >= vectorNorm) {
+	if Vector() && (s.Rows > 1 && s.width(s.Rows-1) > 7 || s.Cols >= vectorNorm) {
 		return sumSquaresVector(s, a, lda)
 	}
 	t := 0.0

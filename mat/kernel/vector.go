@@ -15,6 +15,7 @@ const (
 	vectorMulVec  = 22
 	vectorReflect = 24
 	vectorShape   = 16
+	vectorRecur   = 32
 	vectorWide    = 48
 	vectorDot     = 56
 	vectorNorm    = 100
