@@ -20,6 +20,7 @@ type curvature struct {
 	known []bool     // entries of x that the samples know
 	most  []float64  // the most that ‖Je_i‖ in H was
 	best  []float64  // x_i there
+	reach []float64  // how far x_i alone goes until its row of g_xy is another; 0: not known, or X has a width
 	span  []float64  // the largest |x_i| so far; an effect of y that is rounding there is none
 	shift float64    // what Je_i has changed since, at most, over itself
 	fresh bool       // rows were asked since the last step
@@ -48,7 +49,7 @@ func newCurvature(dx, dy int) *curvature {
 	y := func() []float64 { return make([]float64, dy) }
 	return &curvature{
 		b: mat.NewDense(dx, dx), e: mat.NewDense(dx, dy), j: mat.NewDense(dx, dy),
-		have: make([]bool, dx), old: make([]bool, dx), known: make([]bool, dx), span: x(), most: x(), best: x(),
+		have: make([]bool, dx), old: make([]bool, dx), known: make([]bool, dx), span: x(), most: x(), best: x(), reach: x(),
 		fx: x(), fy: y(), hv: y(), xv: x(), fx0: x(), fy0: y(), hv0: y(), xv0: x(), x: x(), y: y(),
 		sub: *mat.NewSym(dx), work: *mat.NewDense(dx, dx), col: x(), rem: x(), more: 1,
 	}
@@ -112,7 +113,7 @@ func (m *newton) learn(it *bilevel.Iteration, most int) (asked bool, err error) 
 	}
 	c.fresh = true
 	m.credit -= float64(3*cost+3) * float64(min(most, m.sides[1].n))
-	if err := m.ask(it, c.fx0, c.fy0, c.hv0, c.xv0, p.x, p.y, most); err != nil {
+	if err := m.ask(it, c.fx0, c.fy0, c.hv0, c.xv0, m.to.xy, p.x, p.y, most); err != nil {
 		return true, err
 	}
 	for _, i := range c.free {
@@ -124,21 +125,21 @@ func (m *newton) learn(it *bilevel.Iteration, most int) (asked bool, err error) 
 		if p.x[i]+eps > hi {
 			eps = -eps
 		}
-		for err := bilevel.ErrDomain; err != nil; eps /= -8 { // ℓ_i may lead where f and g have no value
+		for ; ; eps /= -8 { // ℓ_i may lead where f and g have no value, or another slope
 			copy(c.x, p.x)
 			copy(c.y, p.y)
 			if c.x[i] += eps; c.x[i] < lo || c.x[i] > hi {
 				continue
 			}
 			if eps = c.x[i] - p.x[i]; eps == 0 { // as rounded
-				return true, err
+				return true, bilevel.ErrDomain
 			}
 			mat.Axpy(c.y, eps, p.jt.Row(i))
-			err = m.ask(it, c.fx, c.fy, c.hv, c.xv, c.x, c.y, most)
-			if err == nil {
+			err = m.ask(it, c.fx, c.fy, c.hv, c.xv, m.to.jt, c.x, c.y, most)
+			if err == nil && !m.leaves(i, eps) {
 				break
 			}
-			if !errors.Is(err, bilevel.ErrDomain) {
+			if err != nil && !errors.Is(err, bilevel.ErrDomain) {
 				return true, err
 			}
 		}
@@ -155,37 +156,45 @@ func (m *newton) learn(it *bilevel.Iteration, most int) (asked bool, err error) 
 		c.have[i], c.old[i] = true, false
 		copy(c.j.Row(i), p.jt.Row(i))
 	}
-	for _, i := range c.free { // symmetric
-		for _, j := range c.free {
-			if j < i {
-				v := (c.b.At(i, j) + c.b.At(j, i)) / 2
-				c.b.Set(i, j, v)
-				c.b.Set(j, i, v)
-			}
+	for a, i := range c.free { // symmetric
+		for _, j := range c.free[:a] {
+			v := (c.b.At(i, j) + c.b.At(j, i)) / 2
+			c.b.Set(i, j, v)
+			c.b.Set(j, i, v)
 		}
 	}
 	return true, nil
 }
 
-// ask writes f_x, f_y, g_yy v and g_xy v, means over the samples, at (x, y).
-func (m *newton) ask(it *bilevel.Iteration, fx, fy, hv, xv, x, y []float64, most int) error {
-	o, v := it.Oracle(), m.now.v
-	clear(fx)
-	clear(fy)
-	clear(hv)
-	clear(xv)
+// leaves notes reach, of the g_xy at x_i + eps in to.jt, and that at x in to.xy. It says that eps is too long beside it.
+func (m *newton) leaves(i int, eps float64) bool {
+	c, p, was, now := m.curve, m.now, m.to.xy.Row(i), m.to.jt.Row(i)
+	size := square(was, p.d)
+	mat.Axpy(now, -1, was)
+	change := square(now, p.d)
+	if c.reach[i] = 0; change == 0 || size == 0 || !math.IsInf(m.step.width(i), 1) {
+		return false
+	}
+	eps = math.Abs(eps)
+	c.reach[i] = eps * math.Sqrt(size/change)
+	return eps > 0x1p-10*c.reach[i] && eps > 0x1p-30*math.Abs(p.x[i])
+}
+
+// ask writes f_x, f_y, g_yy v, g_xy v and g_xy, means over the samples, at (x, y).
+func (m *newton) ask(it *bilevel.Iteration, fx, fy, hv, xv []float64, xy *mat.Dense, x, y []float64, most int) error {
+	o, a, v := it.Oracle(), &m.asker, m.now.v
+	for _, sum := range [][]float64{fx, fy, hv, xy.Data} {
+		clear(sum)
+	}
 	n := 0.0
 	err := m.sides[0].each(most, func(group []bilevel.Sample, k float64) error {
 		n += k
-		if err := o.GradF(m.asker.fx, m.asker.fy, x, y, group); err != nil {
+		if err := o.GradF(a.fx, a.fy, x, y, group); err != nil {
 			return err
 		}
-		if err := it.Finite(m.asker.fx, m.asker.fy); err != nil {
-			return err
-		}
-		mat.Axpy(fx, k, m.asker.fx)
-		mat.Axpy(fy, k, m.asker.fy)
-		return nil
+		mat.Axpy(fx, k, a.fx)
+		mat.Axpy(fy, k, a.fy)
+		return it.Finite(a.fx, a.fy)
 	})
 	if err != nil {
 		return err
@@ -194,20 +203,19 @@ func (m *newton) ask(it *bilevel.Iteration, fx, fy, hv, xv, x, y []float64, most
 	n = 0
 	err = m.sides[1].each(most, func(group []bilevel.Sample, k float64) error {
 		n += k
-		if err := o.HessVecG(m.asker.t, x, y, v, group); err != nil {
+		if err := o.HessVecG(a.t, x, y, v, group); err != nil {
 			return err
 		}
-		if err := o.CrossVecG(m.asker.r, x, y, v, group); err != nil {
-			return err
-		}
-		mat.Axpy(hv, k, m.asker.t)
-		mat.Axpy(xv, k, m.asker.r)
-		return nil
+		mat.Axpy(hv, k, a.t)
+		err := o.CrossG(a.xy, x, y, group)
+		mat.AddScaled(xy, xy, k, a.xy)
+		return err
 	})
-	divide(n, hv, xv)
+	divide(n, hv, xy.Data)
 	if err != nil {
 		return err
 	}
+	mat.MulVec(xv, xy, v)
 	return it.Finite(fx, fy, hv, xv)
 }
 
@@ -307,7 +315,7 @@ func (c *curvature) State(t *bilevel.State) {
 	t.Dense(c.j)
 	t.Count(&c.n)
 	t.Float(&c.more)
-	t.Floats(c.span, c.most, c.best)
+	t.Floats(c.span, c.most, c.best, c.reach)
 	t.Flag(&c.fresh)
 	for i := range c.have {
 		t.Flag(&c.have[i])

@@ -21,6 +21,7 @@ const (
 	probe   = 8        // times a part that may take a step back alone, of all samples at least
 	sure    = 1        // standard errors of h_i from which on x_i may go as far as Δℓ_i
 	turned  = 1        // of Je_i, what it may change by until B e_i is asked anew
+	farther = 16       // times the way on which x_i alone makes its row of g_xy another, ℓ_i without a width at most
 	first   = 0.25     // Δ at the start
 	few     = 3        // groups of samples, in effect, that must know x_i before it moves
 	early   = 500      // evaluations for each entry of x and y, times Calls, while samples are few
@@ -217,16 +218,13 @@ func (m *newton) State(t *bilevel.State) {
 	}
 	m.now.State(t)
 	m.curve.State(t)
-	t.Flag(&m.started)
-	t.Flag(&m.done)
-	t.Flag(&m.pending)
-	t.Flag(&m.pass)
-	t.Flag(&m.asked)
+	for _, f := range []*bool{&m.started, &m.done, &m.pending, &m.pass, &m.asked} {
+		t.Flag(f)
+	}
 	t.Floats(m.sizes[:])
-	t.Count(&m.tried)
-	t.Count(&m.failed)
-	t.Count(&m.lastRead)
-	t.Count(&m.stalls)
+	for _, n := range []*int{&m.tried, &m.failed, &m.lastRead, &m.stalls} {
+		t.Count(n)
+	}
 	for _, v := range []*float64{&m.radius, &m.least, &m.far, &m.slope, &m.bow, &m.credit, &m.rough,
 		&m.told.lower, &m.told.gradient, &m.told.stdErr, &m.told.gap, &m.told.below, &m.told.clipped} {
 		t.Float(v)

@@ -78,14 +78,15 @@ func (p *point) lower(left, promise float64) error {
 
 var errFlat = fmt.Errorf("%w: g_yy is 0, so that there is no y*(x)", bilevel.ErrDomain)
 
-// noiseH is the standard error of vᵀHv/vᵀD⁻²v, 0 if it is not known or rounding.
+// noiseH is the standard error of vᵀHv/vᵀD⁻²v, 0 if it is not known or rounding. A mean above ‖DHD‖ is of another
+// D.
 func (p *point) noiseH(left float64) float64 {
 	mean := p.bow[0] / p.n[1]
 	noise := math.Sqrt(max(0, p.bow[1]/p.n[1]-mean*mean*(1+0x1p-40)) * left / max(p.groups[1]-1, 1))
 	if !mat.IsFinite(noise) {
 		return 0
 	}
-	return noise
+	return noise * min(1, mat.NormFrobSym(p.h0)/mean)
 }
 
 // scale writes D and D·H·D.
@@ -190,6 +191,9 @@ func (p *point) lengths(width func(i int) float64, c *curvature, even bool) {
 		}
 		if d > 0 {
 			p.unit[i] = min(p.unit[i], p.norm/d)
+		}
+		if c.reach[i] > 0 {
+			p.unit[i] = min(p.unit[i], farther*c.reach[i])
 		}
 		if math.IsInf(p.unit[i], 1) || !(p.unit[i] > 0) { // neither g nor X knows it
 			p.unit[i] = 1
