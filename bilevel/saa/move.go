@@ -195,7 +195,7 @@ func (m *newton) share(stat float64) (of int, enough bool) {
 		c.x[i] = x - p.xa[i]
 	}
 	way, least := c.norm(c.x, m.step.s, p.unit), c.share(len(p.x))
-	most := max(float64(least), max(p.unequal(c.free), m.rough)*way*way/(partly*partly*stat))
+	most := max(float64(least), max(1, m.rough)*way*way/(partly*partly*stat))
 	switch {
 	case n < reread*m.lastRead && most <= float64(n)/4 && m.near():
 		return int(most), true

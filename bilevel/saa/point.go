@@ -272,15 +272,3 @@ func (p *point) State(t *bilevel.State) {
 func (p *point) known(i int) bool {
 	return p.fx[i]*p.fx[i] > few*p.f2[i] || square(p.xy.Row(i), p.d) > few*p.c2[i]
 }
-
-// unequal is N over the number of samples of one size that would scatter as much.
-func (p *point) unequal(free []int) float64 {
-	most := 0.0
-	for _, i := range free {
-		most = max(most, p.apart[i])
-	}
-	if mean := p.bow[0] / p.n[1]; mean > 0 {
-		most = max(most, p.n[1]*(p.bow[1]/p.n[1]/(mean*mean)-1)/p.groups[1])
-	}
-	return 1 + most
-}

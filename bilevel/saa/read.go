@@ -113,12 +113,6 @@ func (m *newton) read(it *bilevel.Iteration, p, by *point) error {
 			return err
 		}
 	}
-	for i := range p.apart {
-		p.apart[i] = 0
-		if all := square(p.xy.Row(i), m.asker.d); all > 0 {
-			p.apart[i] = p.n[1] * (p.c2[i]/all - 1/p.groups[1])
-		}
-	}
 	m.lastRead = max(m.sides[0].n, m.sides[1].n)
 	m.credit -= 2 * (p.n[0]/2 + 1.5*p.n[1])
 	return m.lower(it, p)

@@ -37,7 +37,6 @@ type sums struct {
 	t      []float64  // Σ H⁻¹g_y
 	tt     float64    // Σ ‖H⁻¹g_y‖²
 	f2, c2 []float64  // Σ n²f_x² of groups, and of the squares of the rows of g_xy, in units D
-	apart  []float64  // how far the rows of single samples are from equal, where all were asked last
 	bow    [2]float64 // Σ of vᵀg_yy v/vᵀD⁻²v and of its square; 0: v is not known
 }
 
@@ -46,7 +45,7 @@ func newSums(dx, dy int) *sums {
 	y := func() []float64 { return make([]float64, dy) }
 	s := &sums{
 		totals: newTotals(dx, dy), part: newTotals(dx, dy), xa: x(), xr: x(), yr: y(), w: y(),
-		zx: x(), zy: y(), t: y(), f2: x(), c2: x(), apart: x(),
+		zx: x(), zy: y(), t: y(), f2: x(), c2: x(),
 	}
 	for i := range s.q {
 		s.q[i], s.qq[i] = x(), mat.NewDense(dx, dx)
@@ -116,7 +115,7 @@ func (s *sums) shift(from *sums, x0, y0, x, y []float64) {
 func (s *sums) numbers() [][]float64 {
 	v := s.vectors()
 	list := append(v[:], s.n[:], s.xa, s.xr, s.yr, s.w, s.zx, s.zy, s.groups[:], s.q[0], s.q[1], s.qq[0].Data,
-		s.qq[1].Data, s.t, s.f2, s.c2, s.apart, s.bow[:])
+		s.qq[1].Data, s.t, s.f2, s.c2, s.bow[:])
 	for k := range s.long {
 		list = append(list, s.long[k][:], s.second[k][:], s.before[k][:])
 	}
