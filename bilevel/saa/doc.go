@@ -39,9 +39,9 @@
 //	         steps read, and grows with the length or its square, or with J
 //	share    else, as near, the first n samples are asked at z and z⁺, and the sums at z⁺ are those at z and N/n
 //	         times what those of the part changed by; n = D‖x⁺ − x_a‖²_M/(.3²stat), all were asked last at x_a,
-//	         D is 1 and the relative variance of a sample's g_xy, vᵀg_yy v, share of h⁺ − h; all if n > N/4,
-//	         unless an eighth at most, asked first, sees two standard errors beyond ϱ ≤ .05, or y* astray
-//	doubt    the standard error of h⁺ − h by how groups of the part differ: above .3√stat all are asked
+//	         D is 1 and the relative variance of a sample's g_xy, vᵀg_yy v, share of h⁺ − h; all if n > N/4
+//	doubt    the standard error of h⁺ − h by how groups of the part differ: above .3√stat all are asked, unless
+//	         the part sees ϱ ≤ .05 beyond it, or y* astray
 //	try      y⁺ is settled at z⁺ by Newton steps (settle), and
 //	         ϱ = ½sᵀ(h + h⁺)/(hᵀs + ½sᵀBs): F's fall by the trapezoid rule, of the same samples at both ends;
 //	         −1 where f or g have no value at z⁺ (bilevel.ErrDomain), or y* is far from where it

@@ -94,17 +94,16 @@ func (m *newton) move(it *bilevel.Iteration) (more bool, err error) {
 	if poor {
 		return false, nil
 	}
-	enough, good, credit, rough, before := false, false, m.credit, m.rough, m.radius
-	m.asked, m.onPart = true, 0
-	m.of, enough = m.share(stat)
+	good, credit, rough, before := false, m.credit, m.rough, m.radius
+	m.asked, m.onPart, m.of = true, 0, m.share(stat)
 	if m.of > 0 {
 		err = m.askPart(it, p, false)
 	}
 	if err == nil {
-		good, err = m.try(it, stat, enough)
+		good, err = m.try(it, stat)
 	}
 	if m.of = 0; errors.Is(err, errPart) {
-		good, err = m.try(it, stat, true)
+		good, err = m.try(it, stat)
 	}
 	if err != nil { // goes on from here
 		m.credit, m.rough = credit, rough
@@ -184,25 +183,21 @@ func (m *newton) narrows() bool {
 var errPart = errors.New("saa: the part is too small")
 
 // share is the number of samples on which a step changes h by as much as on all, to a share of the
-// standard error of h. Where that takes more than a quarter of them, or all are due, it is enough to
-// see a bad step alone, or 0.
-func (m *newton) share(stat float64) (of int, enough bool) {
+// standard error of h. Where that takes more than a quarter of them, or all are due, it is 0.
+func (m *newton) share(stat float64) int {
 	p, c, n := m.now, m.curve, m.sides[1].n
-	if !m.lockstep() || m.far == 0 || p.n != [2]float64{float64(n), float64(n)} {
-		return 0, false
+	if !m.lockstep() || m.far == 0 || p.n != [2]float64{float64(n), float64(n)} || n >= reread*m.lastRead || !m.near() {
+		return 0
 	}
 	for i, x := range p.x {
 		c.x[i] = x - p.xa[i]
 	}
-	way, least := c.norm(c.x, m.step.s, p.unit), c.share(len(p.x))
-	most := max(float64(least), max(1, m.rough)*way*way/(partly*partly*stat))
-	switch {
-	case n < reread*m.lastRead && most <= float64(n)/4 && m.near():
-		return int(most), true
-	case probe*least < n:
-		return least, false
+	way := c.norm(c.x, m.step.s, p.unit)
+	of := max(float64(c.share(len(p.x))), max(1, m.rough)*way*way/(partly*partly*stat))
+	if of > float64(n)/4 {
+		return 0
 	}
-	return 0, false
+	return int(of)
 }
 
 // arrived says that no free entry has a gradient above rounding, and y none; or that steps promise less than

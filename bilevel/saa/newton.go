@@ -18,7 +18,6 @@ const (
 	solved  = 1. / 64  // of twice the statistical error of F, what a step must promise to be read in the same block
 	audit   = 0.1      // of the standard error of h, the error that a step may leave unread
 	partly  = 0.3      // of the standard error of h, the error of a step read on a part; of the way of y, what is left of it
-	probe   = 8        // times a part that may take a step back alone, of all samples at least
 	sure    = 1        // standard errors of h_i from which on x_i may go as far as Δℓ_i
 	turned  = 1        // of Je_i, what it may change by until B e_i is asked anew
 	farther = 16       // times the way on which x_i alone makes its row of g_xy another, ℓ_i without a width at most

@@ -314,7 +314,7 @@ func TestPartTellsItsError(t *testing.T) {
 	assert.Greater(t, used, 20)
 }
 
-// A part that is too small to take a step sees that F rises, and takes the step back alone.
+// A part whose error is too large to take a step sees that F rises, and takes it back alone.
 func TestPartTakesABadStepBack(t *testing.T) {
 	m, it := after(t, 1, 0, 4096)
 	p := m.now
@@ -323,13 +323,13 @@ func TestPartTakesABadStepBack(t *testing.T) {
 	m.step.find(m.curve, p, 1, m.stat())
 	m.radius, m.of = 1, 128
 	require.NoError(t, m.askPart(it, p, false))
-	_, err := m.try(it, m.stat(), false)
+	_, err := m.try(it, 0)
 	assert.ErrorIs(t, err, errPart)
 	for _, i := range m.curve.free {
 		m.step.s[i] += p.unit[i] / 4
 	}
 	credit := m.credit
-	good, err := m.try(it, m.stat(), false)
+	good, err := m.try(it, 0)
 	require.NoError(t, err)
 	assert.False(t, good)
 	assert.Same(t, p, m.now)
@@ -355,7 +355,7 @@ func TestSharpen(t *testing.T) {
 		m.step.find(m.curve, p, 1, m.stat())
 		m.step.model *= 2 // ϱ is half of what it was
 		m.onPart, m.credit, m.curve.fresh = c.onPart, c.credit, false
-		good, err := m.try(it, m.stat(), true)
+		good, err := m.try(it, m.stat())
 		require.NoError(t, err)
 		assert.True(t, good)
 		assert.Equal(t, c.more, m.curve.more)

@@ -10,8 +10,8 @@ import (
 )
 
 // try reads all samples, or the part, at the end of the step, and takes it where F has fallen as
-// foreseen. A part that is not enough may take it back alone.
-func (m *newton) try(it *bilevel.Iteration, stat float64, enough bool) (good bool, err error) {
+// foreseen. A part whose error is too large may take it back alone.
+func (m *newton) try(it *bilevel.Iteration, stat float64) (good bool, err error) {
 	p, t, c, s := m.now, m.to, m.curve, m.step.s
 	m.step.to(t.x, p.x)
 	copy(t.y, p.y)
@@ -58,7 +58,6 @@ func (m *newton) try(it *bilevel.Iteration, stat float64, enough bool) (good boo
 		if far := m.step.length; far > 0 {
 			m.rough = max(float64(m.of)*doubt*doubt/(far*far), m.rough/2)
 		}
-		enough = enough && doubt <= partly*math.Sqrt(stat)
 	}
 	rem := c.rem
 	for i, si := range s {
@@ -83,9 +82,9 @@ func (m *newton) try(it *bilevel.Iteration, stat float64, enough bool) (good boo
 	}
 	if m.of > 0 {
 		m.onPart = rho
-	}
-	if m.of > 0 && !enough && rho != -1 && !(fall-doubt*m.step.length > 0.05*m.step.model) {
-		return false, errPart
+		if !(doubt <= partly*math.Sqrt(stat)) && rho != -1 && !(fall-doubt*m.step.length > 0.05*m.step.model) {
+			return false, errPart
+		}
 	}
 	// The model at z may be wrong. Where a part alone says so, the first failure makes Δ shorter only.
 	if carried := p.carried(); !(rho > 0.25 && rho < 4) && (carried || unsettled) && (m.of == 0 || m.failed > 0) {
