@@ -88,7 +88,7 @@ func (c *curvature) drop(jt *mat.Dense, d []float64) {
 	}
 }
 
-// sharpen has all rows asked again of four times as many samples, where half of the credit pays for that.
+// sharpen has all rows asked again of four times as many samples, if half of the credit pays.
 func (m *newton) sharpen() {
 	c := m.curve
 	of := c.more * float64(c.share(len(m.now.x)))
@@ -98,8 +98,7 @@ func (m *newton) sharpen() {
 	}
 }
 
-// learn asks for the rows of B and E that are missing among the free entries, by differences over
-// most samples.
+// learn asks for the missing rows of B and E of free entries, by differences over most samples.
 func (m *newton) learn(it *bilevel.Iteration, most int) (asked bool, err error) {
 	c, p := m.curve, m.now
 	cost := 0
@@ -166,7 +165,7 @@ func (m *newton) learn(it *bilevel.Iteration, most int) (asked bool, err error) 
 	return true, nil
 }
 
-// leaves notes reach, of the g_xy at x_i + eps in to.jt, and that at x in to.xy. It says that eps is too long beside it.
+// leaves notes reach, by g_xy at x in to.xy and at x_i + eps in to.jt, and says that eps is too long beside it.
 func (m *newton) leaves(i int, eps float64) bool {
 	c, p, was, now := m.curve, m.now, m.to.xy.Row(i), m.to.jt.Row(i)
 	size := square(was, p.d)

@@ -24,9 +24,9 @@
 //	lower    ĝ = mean g_y carried to z;   H = mean g_yy, eigenvalues at least half their noise;   u = −H⁻¹ĝ
 //	upper    v = H⁻¹f_y,  J = −H⁻¹g_xyᵀ,  h = f_x − g_xy v + Bδ_x + E(δ_y − Jδ_x + u), that is at (x, y + u)
 //	lengths  ℓ_i = min(width of X, max‖y‖_H/‖Je_i‖_H): how far x_i alone goes until y* moves by its own size;
-//	         without a width, ‖Je_i‖_H counts as a quarter of the most that it was, at least, and x_i goes no
-//	         farther from there than to 1/N of it, until all terms are known; one for all in a bilevel.Set that
-//	         projects in no other metric
+//	         without a width, ‖Je_i‖_H counts as a quarter of the most that it was, at least, x_i goes no farther
+//	         from there than to 1/N of it, until all terms are known, and ℓ_i is 16 times the way at most on which
+//	         x_i alone makes its row of g_xy another; one for all in a bilevel.Set that projects in no other metric
 //	learn    with q = f_x − g_xy v + Jᵀ(f_y − g_yy v), v and J fixed:  B e_i = [q(z + ε(e_i, Je_i)) − q(z)]/ε
 //	metric   M = |B| on the entries that may move, in units ℓ
 //	find     s = argmin hᵀs + ½sᵀMs  over x + s in X,  |s_i| ≤ Δℓ_i·min(1, |h_i|/σ_i),  σ_i the standard error of h_i

@@ -13,6 +13,7 @@ import (
 
 	"stable/bilevel"
 	"stable/bilevel/auto"
+	"stable/bilevel/bileveltest"
 	"stable/bilevel/implicit"
 	"stable/bilevel/saa"
 	"stable/mat"
@@ -32,19 +33,21 @@ func ridge(t *testing.T, seed, terms uint64) *auto.Problem {
 		}
 		return y.Dot(auto.Data(a)).Shift(-b).Square().Scale(0.5)
 	}
-	p, err := auto.New(auto.Losses{Dx: 5, Dy: 5, Upper: terms, Lower: terms,
+	p := bileveltest.Must(auto.New(auto.Losses{Dx: 5, Dy: 5, Upper: terms, Lower: terms,
 		F: func(_, y auto.Vec, s bilevel.Sample) auto.Num { return loss(y, uint64(s), 0) },
 		G: func(x, y auto.Vec, s bilevel.Sample) auto.Num {
 			return loss(y, uint64(s), 1).Add(y.WeightedSquares(x.Exp()).Scale(0.5))
 		},
-	})
-	require.NoError(t, err)
+	}))
 	return p
 }
 
 // Down the flats of exp(x) no run ends by overflow, or away from a stationary point without a word.
 func TestNoBounds(t *testing.T) {
 	for seed := range uint64(10) {
+		if seed > 2 && testing.Short() {
+			break
+		}
 		for _, terms := range []uint64{0, 40} {
 			p := ridge(t, seed, terms)
 			for _, m := range []bilevel.Method{saa.Newton{}, saa.ByProducts{}} {
@@ -60,9 +63,13 @@ func TestNoBounds(t *testing.T) {
 // Down a flat, ℓ may not grow as y* seems to allow, and x_i stays where the samples know it: few runs
 // are led astray, those of sums are told, and few entries of x on streams go far.
 func TestFlatsMislead(t *testing.T) {
+	runs := uint64(40)
+	if testing.Short() {
+		runs = 8
+	}
 	for _, terms := range []uint64{0, 40} {
 		astray, far := 0, 0
-		for seed := range uint64(40) {
+		for seed := range runs {
 			s, r := solved(t, ridge(t, seed, terms), saa.Newton{}, bilevel.Options{Seed: seed}, bilevel.Run{Xi: 2000})
 			for _, x := range r.X {
 				if math.Abs(x) > 50 {
@@ -94,9 +101,8 @@ func TestOutsideOfTheDomain(t *testing.T) {
 		barrier := func(_, y auto.Vec, _ bilevel.Sample) auto.Num { // least at 0.8
 			return y.Neg().Shift(1).Log().Sum().Neg().Sub(y.Sum().Scale(5))
 		}
-		p, err := auto.New(auto.Losses{Dx: dx, Dy: dx, Upper: 4, Lower: 4, F: barrier,
-			G: func(x, y auto.Vec, _ bilevel.Sample) auto.Num { return y.Sub(x).SquaredNorm() }})
-		require.NoError(t, err)
+		p := bileveltest.Must(auto.New(auto.Losses{Dx: dx, Dy: dx, Upper: 4, Lower: 4, F: barrier,
+			G: func(x, y auto.Vec, _ bilevel.Sample) auto.Num { return y.Sub(x).SquaredNorm() }}))
 		o := bilevel.Options{Set: bilevel.UniformBox(dx, -4, 40), X0: make([]float64, dx)}
 		_, r := solved(t, p, saa.Newton{}, o, bilevel.Run{Xi: 400})
 		for _, x := range r.X {
@@ -118,47 +124,43 @@ func TestWeightsThatAreNotExponents(t *testing.T) {
 	noise := func(s bilevel.Sample, side uint64) float64 {
 		return rand.New(rand.NewPCG(uint64(s), side)).NormFloat64()
 	}
-	p, err := auto.New(auto.Losses{Dx: 1, Dy: 1,
+	p := bileveltest.Must(auto.New(auto.Losses{Dx: 1, Dy: 1,
 		F: func(_, y auto.Vec, s bilevel.Sample) auto.Num { return y.At(0).Shift(-0.1 - noise(s, 0)).Square() },
 		G: func(x, y auto.Vec, s bilevel.Sample) auto.Num {
 			return y.WeightedSquares(x).Scale(0.5).Sub(y.Sum().Scale(1 + noise(s, 1)))
-		}})
-	require.NoError(t, err)
+		}}))
 	for seed := range uint64(40) {
 		_, r := solved(t, p, saa.Newton{Calls: 8 + 72*float64(seed%2)}, bilevel.Options{X0: []float64{1}, Set: bilevel.UniformBox(1, 1e-6, 1e6), Seed: seed},
 			bilevel.Run{Xi: 300})
 		assert.Greater(t, r.X[0], 1., "seed %d", seed)
 	}
-	p, err = auto.New(auto.Losses{Dx: 2, Dy: 2, Upper: 20, Lower: 20,
+	p = bileveltest.Must(auto.New(auto.Losses{Dx: 2, Dy: 2, Upper: 20, Lower: 20,
 		F: func(_, y auto.Vec, s bilevel.Sample) auto.Num { return y.Shift(0.3 * noise(s, 0)).SquaredNorm() },
 		G: func(x, y auto.Vec, s bilevel.Sample) auto.Num {
 			return y.Shift(-1 - 0.3*noise(s, 1)).SquaredNorm().Add(y.WeightedSquares(x.Square()))
-		}})
-	require.NoError(t, err)
+		}}))
 	_, r := solved(t, p, saa.Newton{}, bilevel.Options{}, bilevel.Run{Steps: 400, Gap: 1e-6})
 	assert.NotEqual(t, bilevel.GapReached, r.Reason)
 	assert.NotEmpty(t, r.Warnings, "%v", r.X)
 	fit := func(y auto.Vec, s bilevel.Sample, side uint64) auto.Num {
 		return y.At(0).Add(y.At(1).Scale(1 + 1e-4*noise(s, side))).Shift(-noise(s, side+1)).Square()
 	}
-	p, err = auto.New(auto.Losses{Dx: 1, Dy: 2, Upper: 50, Lower: 50,
+	p = bileveltest.Must(auto.New(auto.Losses{Dx: 1, Dy: 2, Upper: 50, Lower: 50,
 		F: func(_, y auto.Vec, s bilevel.Sample) auto.Num { return fit(y, s, 2) },
 		G: func(x, y auto.Vec, s bilevel.Sample) auto.Num {
 			return fit(y, s, 4).Add(y.SquaredNorm().Mul(x.Sum().Exp()).Scale(1e-9))
-		}})
-	require.NoError(t, err)
+		}}))
 	_, r = solved(t, p, saa.Newton{}, bilevel.Options{Set: bilevel.UniformBox(1, -3, 12)}, bilevel.Run{Steps: 4000})
 	assert.Equal(t, bilevel.Arrived, r.Reason)
 }
 
 // Where F falls for ever, a run goes on without an error.
 func TestRunsOff(t *testing.T) {
-	p, err := auto.New(auto.Losses{Dx: 1, Dy: 1, Upper: 3, Lower: 18,
+	p := bileveltest.Must(auto.New(auto.Losses{Dx: 1, Dy: 1, Upper: 3, Lower: 18,
 		F: func(_, y auto.Vec, _ bilevel.Sample) auto.Num { return y.SquaredNorm() },
 		G: func(x, y auto.Vec, _ bilevel.Sample) auto.Num {
 			return y.Shift(-1).SquaredNorm().Add(y.WeightedSquares(x.Exp())).Scale(0.5)
-		}})
-	require.NoError(t, err)
+		}}))
 	s, err := bilevel.New(p, saa.Newton{}, bilevel.Options{X0: []float64{300}})
 	require.NoError(t, err)
 	for range 8000 {
@@ -170,13 +172,12 @@ func TestRunsOff(t *testing.T) {
 // A step to a bound ends on it, to the last bit.
 func TestStaysInTheBox(t *testing.T) {
 	least := 7.3
-	p, err := auto.New(auto.Losses{Dx: 1, Dy: 1, Upper: 3, Lower: 18,
+	p := bileveltest.Must(auto.New(auto.Losses{Dx: 1, Dy: 1, Upper: 3, Lower: 18,
 		F: func(x, y auto.Vec, _ bilevel.Sample) auto.Num {
 			least = min(least, x.Value()[0])
 			return y.Shift(5).SquaredNorm()
 		},
-		G: func(x, y auto.Vec, _ bilevel.Sample) auto.Num { return y.Sub(x).SquaredNorm() }})
-	require.NoError(t, err)
+		G: func(x, y auto.Vec, _ bilevel.Sample) auto.Num { return y.Sub(x).SquaredNorm() }}))
 	solved(t, p, saa.Newton{}, bilevel.Options{Set: bilevel.UniformBox(1, 0.1, 9), X0: []float64{7.3}}, bilevel.Run{Steps: 400})
 	assert.Equal(t, 0.1, least)
 }
@@ -187,10 +188,9 @@ func TestLinear(t *testing.T) {
 		"y": func(_, y auto.Vec) auto.Num { return y.At(0).Scale(1e-30) },
 		"x": func(x, y auto.Vec) auto.Num { return x.At(0) },
 	} {
-		p, err := auto.New(auto.Losses{Dx: 1, Dy: 1, Upper: 3, Lower: 18,
+		p := bileveltest.Must(auto.New(auto.Losses{Dx: 1, Dy: 1, Upper: 3, Lower: 18,
 			F: func(x, y auto.Vec, _ bilevel.Sample) auto.Num { return f(x, y) },
-			G: func(x, y auto.Vec, _ bilevel.Sample) auto.Num { return y.Sub(x).Shift(-1).SquaredNorm() }})
-		require.NoError(t, err)
+			G: func(x, y auto.Vec, _ bilevel.Sample) auto.Num { return y.Sub(x).Shift(-1).SquaredNorm() }}))
 		set := bilevel.UniformBox(1, -1, 2)
 		_, r := solved(t, p, saa.Newton{}, bilevel.Options{Set: set}, bilevel.Run{Steps: 400})
 		assert.Equal(t, bilevel.Arrived, r.Reason, name)
@@ -202,10 +202,9 @@ func TestLinear(t *testing.T) {
 		_, err = s.Run(t.Context(), bilevel.Run{Steps: 4000})
 		assert.ErrorContains(t, err, "only a set (Options.Set) holds x", name)
 	}
-	p, err := auto.New(auto.Losses{Dx: 1, Dy: 1, Upper: 3, Lower: 18, // far beyond ℓ = 1, where only f feels x
+	p := bileveltest.Must(auto.New(auto.Losses{Dx: 1, Dy: 1, Upper: 3, Lower: 18, // far beyond ℓ = 1, where only f feels x
 		F: func(x, _ auto.Vec, _ bilevel.Sample) auto.Num { return x.At(0) },
-		G: func(_, y auto.Vec, _ bilevel.Sample) auto.Num { return y.SquaredNorm() }})
-	require.NoError(t, err)
+		G: func(_, y auto.Vec, _ bilevel.Sample) auto.Num { return y.SquaredNorm() }}))
 	s, err := bilevel.New(p, saa.Newton{}, bilevel.Options{})
 	require.NoError(t, err)
 	_, err = s.Run(t.Context(), bilevel.Run{Steps: 4000})

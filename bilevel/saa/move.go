@@ -141,9 +141,8 @@ func (s *step) lost(i int, span, unit float64) bool {
 	return math.IsInf(s.width(i), 1) && math.IsInf(lo, -1) && span > 0 && span < tiny*unit
 }
 
-// unread is how far x may go from the last reading of all samples until the remainder of the model
-// is a share of the standard error of h. It grows with the length or with its square, whichever is
-// less.
+// unread is how far x may go from the last reading of all samples until the remainder of the model, which
+// grows with the length or its square, whichever is less, is a share of the standard error of h.
 func (m *newton) unread(stat float64) float64 {
 	if m.far == 0 || max(m.sides[0].n, m.sides[1].n) >= reread*m.lastRead {
 		return 0
@@ -166,7 +165,7 @@ func (m *newton) near() bool {
 	return true
 }
 
-// narrows says that a step ends within a quarter of the distance to a bound that x_i had when all samples were
+// narrows says that x_i ends within a quarter of the distance to a bound that it had when all samples were
 // asked last: y* may be 1/x_i.
 func (m *newton) narrows() bool {
 	for i, s := range m.step.s {
@@ -182,8 +181,8 @@ func (m *newton) narrows() bool {
 // errPart says that a part tells too little of a step.
 var errPart = errors.New("saa: the part is too small")
 
-// share is the number of samples on which a step changes h by as much as on all, to a share of the
-// standard error of h. Where that takes more than a quarter of them, or all are due, it is 0.
+// share is the number of samples on which a step changes h as on all, to a share of its standard error.
+// Where that is above a quarter of them, or all are due, it is 0.
 func (m *newton) share(stat float64) int {
 	p, c, n := m.now, m.curve, m.sides[1].n
 	if !m.lockstep() || m.far == 0 || p.n != [2]float64{float64(n), float64(n)} || n >= reread*m.lastRead || !m.near() {

@@ -78,8 +78,7 @@ func (p *point) lower(left, promise float64) error {
 
 var errFlat = fmt.Errorf("%w: g_yy is 0, so that there is no y*(x)", bilevel.ErrDomain)
 
-// noiseH is the standard error of vᵀHv/vᵀD⁻²v, 0 if it is not known or rounding. A mean above ‖DHD‖ is of another
-// D.
+// noiseH is the standard error of vᵀHv/vᵀD⁻²v, 0 if it is not known or rounding; with an old D, at most its share.
 func (p *point) noiseH(left float64) float64 {
 	mean := p.bow[0] / p.n[1]
 	noise := math.Sqrt(max(0, p.bow[1]/p.n[1]-mean*mean*(1+0x1p-40)) * left / max(p.groups[1]-1, 1))

@@ -44,8 +44,8 @@ func (s *side) aim(n int) {
 	s.size = min(max((s.goal-s.n)/8, 1), largest)
 }
 
-// take draws what a step draws: new samples, or its share of a pass over a sum that is known.
-// again says that the step is for such a pass. It returns how many were drawn.
+// take draws a step's new samples or, if again, its share of a pass over a known sum, and returns
+// their number.
 func (s *side) take(again bool) int {
 	n := s.batch
 	switch {
@@ -80,8 +80,7 @@ func (s *side) ready(again bool) bool {
 	return s.n >= s.goal
 }
 
-// each calls ask with all samples so far, in groups, and the weight of each group. A nil group is
-// the exact mean.
+// each calls ask with groups of all samples so far and their weights. A nil group is the exact mean.
 func (s *side) each(most int, ask func(group []bilevel.Sample, weight float64) error) error {
 	if s.exact || s.all && s.whole() {
 		err := ask(nil, float64(s.n))
@@ -119,7 +118,7 @@ func (s *side) group(at, k int) []bilevel.Sample {
 	return s.order.Drawn()[at : at+k]
 }
 
-// whole says that every term is known: no sample can tell more.
+// whole says that every term is known.
 func (s *side) whole() bool { return s.exact || s.terms > 0 && uint64(s.n) == s.terms }
 
 // groupOf is the number of samples that are asked at once where n are.

@@ -17,8 +17,8 @@ type totals struct {
 	q          *mat.Dense // of a part: sums of the influences on h of every bins-th group
 }
 
-// sums holds the sums of all derivatives over all samples so far, each at the point where it was
-// last asked, and the scatter between groups of samples.
+// sums are those of all samples so far, each at the point where it was last asked, and the scatter
+// between groups of them.
 type sums struct {
 	totals
 	part totals    // of the first samples at (x, y)
