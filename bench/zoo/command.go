@@ -8,6 +8,7 @@
 package zoo
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -159,17 +160,18 @@ func (o *options) one(ctx context.Context, e method.Entry, index int) (result, e
 }
 
 type outcome struct {
-	Failed      string    `json:",omitempty"` // the error that ended it
-	Warnings    []string  `json:",omitempty"`
-	Used        []float64 // samples of the stream used more, at each mark
-	Error       []float64 // F less its value where exact descent from the end leads
-	Ratio       []float64 `json:",omitempty"` // over the limit there
-	Root        float64   `json:",omitempty"` // of the exact minimum of the same samples; −1: not known
-	NoLimit     string    `json:",omitempty"` // why there is no ratio, or no descent
-	Free        int       // directions in which x can move
-	Gap         float64   // F(x⁰) − F*
-	Rise        float64   // F(end) − F(x⁰)
-	Evaluations float64   // over samples of that stream
+	Failed      string     `json:",omitempty"` // the error that ended it
+	Warnings    []string   `json:",omitempty"`
+	Used        []float64  // samples of the stream used more, at each mark
+	Error       []float64  // F less its value where exact descent from the end leads
+	Ratio       []float64  `json:",omitempty"` // over the limit there
+	Root        float64    `json:",omitempty"` // of the exact minimum of the same samples; −1: not known
+	Told        [2]float64 // of a stream, the last Error and ‖y − y*(x)‖ over what Health tells; 0: not known
+	NoLimit     string     `json:",omitempty"` // why there is no ratio, or no descent
+	Free        int        // directions in which x can move
+	Gap         float64    // F(x⁰) − F*
+	Rise        float64    // F(end) − F(x⁰)
+	Evaluations float64    // over samples of that stream
 	Steps       int
 	Seconds     float64 // with the oracles
 }
@@ -210,7 +212,7 @@ func (p *problem) tuning(e method.Entry) (t method.Tuning, err error) {
 
 func used(s *bilevel.Solver) float64 { return float64(max(s.Counts().Xi, s.Counts().Phi)) }
 
-// run measures a run at the marks, the last of which ends it, and judges it by descent from its end.
+// run measures a run at the marks, and judges it by descent from its end.
 func (p *problem) run(ctx context.Context, e method.Entry, seed uint64, marks []uint64, root bool) (o outcome, err error) {
 	var t method.Tuning
 	if e.Needs != (method.Needs{}) {
@@ -247,10 +249,25 @@ func (p *problem) run(ctx context.Context, e method.Entry, seed uint64, marks []
 	o.Warnings, o.Steps, o.Seconds = r.Warnings, r.Steps, r.Elapsed.Seconds()
 	o.Evaluations = float64(r.Counts.Evaluations()) / max(used(s), 1)
 	p.judge(&o, points)
+	if h, ok := s.Health(); ok && p.Stream && o.Failed == "" {
+		o.Told[0] = over(o.Error[len(marks)-1], h.Gap/cmp.Or(p.units.F, 1))
+		if _, err := p.exact.at(points[len(marks)-1]); err == nil && p.units.X == nil {
+			mat.Axpy(p.exact.y, -1, s.Y())
+			o.Told[1] = over(mat.Norm(p.exact.y), h.Lower)
+		}
+	}
 	if root && p.Stream && o.Failed == "" {
 		o.Root = p.root(m, s)
 	}
 	return o, nil
+}
+
+// over is truth/told; 0: not told.
+func over(truth, told float64) float64 {
+	if !(told > 0) || math.IsInf(told, 1) {
+		return 0
+	}
+	return max(truth/told, 1e-300)
 }
 
 func (p *problem) judge(o *outcome, points [][]float64) {
@@ -303,7 +320,7 @@ func (m *recalled) Start(it *bilevel.Iteration) (bilevel.Stepper, error) {
 	return m.Method.Start(it)
 }
 
-// root returns outcome.Root: the point is where exact descent on a run's samples leads from its end.
+// root returns outcome.Root, of where exact descent on a run's samples leads from its end.
 func (p *problem) root(m *recalled, s *bilevel.Solver) float64 {
 	u, n := upperOf(stream.Of(p.of.fresh())), s.Counts()
 	u.Xi, u.Phi = m.xi.Next(int(n.Xi)), m.phi.Next(int(n.Phi))

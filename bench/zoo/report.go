@@ -50,8 +50,7 @@ func (r *result) root() float64 {
 	})
 }
 
-// badness orders problems: failures, rises without a warning, with one, distances from the floor;
-// above 1 misses it.
+// badness orders problems: failures, rises without a warning, with one, distances from the floor (1).
 func (r *result) badness() float64 {
 	worst := 0.0
 	if r.Stream {
@@ -107,6 +106,8 @@ type group struct {
 	problems, runs, failed, warned, silent, noLimit int
 	ratios                                          [3][]float64
 	left, evaluations, micros, roots                []float64
+	told                                            [2][]float64
+	untold                                          [2]int
 }
 
 func (g *group) add(r *result) {
@@ -143,6 +144,19 @@ func (g *group) add(r *result) {
 		g.ratios[mark] = known(g.ratios[mark], r.ratio(mark))
 	}
 	g.roots = known(g.roots, r.root())
+	for i := range g.told {
+		sum, n := 0.0, 0.0
+		for _, o := range r.Runs {
+			switch t := o.Told[i]; {
+			case !r.counts(&o, len(o.Error)-1):
+			case t > 0:
+				sum, n = sum+t, n+1
+			default:
+				g.untold[i]++
+			}
+		}
+		g.told[i] = known(g.told[i], sum/n)
+	}
 }
 
 func (o *options) report(w io.Writer, list []result) {
@@ -188,6 +202,13 @@ func (o *options) report(w io.Writer, list []result) {
 	}
 	for m, n := range o.marks() {
 		fmt.Fprintf(tw, "  over the limit at %d: 50, 95, 100 %%\t%s\n", n, quantiles(all.ratios[m], 0.5, 0.95, 1))
+	}
+	for i, what := range [...]string{"F − F*", "‖y − y*(x)‖"} {
+		if list := all.told[i]; len(list) > 0 {
+			near := share(list, 3) - share(list, 1./3)
+			fmt.Fprintf(tw, "%s within 3 × of what Health tells\t%.1f %% of %d, median %s, not told in %d runs\t95 %%\t%s\n", what,
+				100*near, len(list), quantiles(list, 0.5), all.untold[i], verdict[near >= 0.95])
+		}
 	}
 	if all.noLimit > 0 {
 		fmt.Fprintf(tw, "  runs without a limit, or reference\t%d\n", all.noLimit)

@@ -1,6 +1,7 @@
 package zoo
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"math"
@@ -156,9 +157,11 @@ func (mover) Vectors(func(string, []float64)) {}
 
 func (mover) State(*bilevel.State) {}
 
+func (mover) Health() bilevel.Health { return bilevel.Health{Gap: 2, Lower: math.NaN()} }
+
 func TestOutcome(t *testing.T) {
 	index := 0
-	for s, _, _, _ := sketch(3, 0, 0); s.Kind != "rare" || s.SetName != "space"; s, _, _, _ = sketch(3, index, 0) {
+	for s, _, _, _ := sketch(3, 0, 0); s.Kind != "rare" || s.SetName != "space" || !s.Stream; s, _, _, _ = sketch(3, index, 0) {
 		index++
 	}
 	p := kit.Must(draw(3, index))
@@ -174,8 +177,19 @@ func TestOutcome(t *testing.T) {
 		if c.by == 0 {
 			assert.InDelta(t, 1, o.Error[1]/o.Gap, 1e-12)
 			assert.Equal(t, []float64{5, 10}, o.Used)
+			assert.InEpsilon(t, o.Error[1]/2*cmp.Or(p.units.F, 1), o.Told[0], 1e-12)
+			assert.Zero(t, o.Told[1])
 		}
 	}
+}
+
+func TestTold(t *testing.T) {
+	run := outcome{Used: []float64{1}, Error: []float64{1}, Ratio: []float64{1}, Told: [2]float64{0.5, 3}}
+	r, g := result{label: label{Stream: true}, Runs: []outcome{run, run}}, group{}
+	r.Runs[1].Told = [2]float64{1.5, 0}
+	g.add(&r)
+	assert.Equal(t, [2][]float64{{1}, {3}}, g.told)
+	assert.Equal(t, [2]int{0, 1}, g.untold)
 }
 
 func TestCommand(t *testing.T) {

@@ -121,7 +121,7 @@ func (s *side) group(at, k int) []bilevel.Sample {
 // whole says that every term is known.
 func (s *side) whole() bool { return s.exact || s.terms > 0 && uint64(s.n) == s.terms }
 
-// groupOf is the number of samples that are asked at once where n are.
+// groupOf is how many of n samples are asked at once.
 func groupOf(n int) int { return min(max(n/64, 1), largest) }
 
 func (s *side) State(t *bilevel.State) {
