@@ -69,7 +69,7 @@ func (s *side) take(again bool) int {
 	return 0
 }
 
-// ready says that the block, or the pass, is complete.
+// ready says that the block or pass is complete.
 func (s *side) ready(again bool) bool {
 	switch {
 	case s.exact:

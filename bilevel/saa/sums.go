@@ -111,7 +111,7 @@ func (s *sums) shift(from *sums, x0, y0, x, y []float64) {
 	}
 }
 
-// numbers are those of s that are vectors, but for its part.
+// numbers are the vectors of s, but for its part.
 func (s *sums) numbers() [][]float64 {
 	v := s.vectors()
 	list := append(v[:], s.n[:], s.xa, s.xr, s.yr, s.w, s.zx, s.zy, s.groups[:], s.q[0], s.q[1], s.qq[0].Data,
