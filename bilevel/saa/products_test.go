@@ -216,18 +216,16 @@ func logWeights(t *testing.T, n, dim int, c float64) *auto.Problem {
 		}
 	}
 	train, val := rows(1, 0.3), rows(2, 0)
-	p, err := auto.New(auto.Losses{Dx: n, Dy: dim, Upper: uint64(n), Lower: uint64(n),
+	return bileveltest.Must(auto.New(auto.Losses{Dx: n, Dy: dim, Upper: uint64(n), Lower: uint64(n),
 		F: func(x, y auto.Vec, xi bilevel.Sample) auto.Num { return val(y, xi).Add(x.SquaredNorm().Scale(c / 2)) },
 		G: func(x, y auto.Vec, phi bilevel.Sample) auto.Num {
 			return train(y, phi).Mul(x.At(int(phi)).Exp()).Add(y.SquaredNorm().Scale(0.01))
-		}})
-	require.NoError(t, err)
-	return p
+		}}))
 }
 
 // ℓ is short where f and g curve along x_i, or its effect on y* grows: a sum arrives, and streams come near.
 func TestRowsOfExpWeights(t *testing.T) {
-	for n, most := range map[int]float64{60: 0.45, 300: 0.25} { // .677 and .544 at the start
+	for n, most := range map[int]float64{60: 0.3, 300: 0.25} { // .677 and .544 at the start
 		if n > 60 && testing.Short() {
 			continue
 		}
@@ -235,9 +233,11 @@ func TestRowsOfExpWeights(t *testing.T) {
 		truth, o := implicit.NewTruth(p), bilevel.Options{UpperBatch: 10, LowerBatch: 10}
 		_, r := solved(t, p, saa.Newton{}, o, bilevel.Run{Phi: uint64(n * 8)})
 		assert.True(t, n < 300 || r.Reason == bilevel.Arrived)
-		for o.Seed = 3; o.Seed < 5; o.Seed++ {
+		runs, mean := uint64(max(240/n, 2)), 0.0
+		for o.Seed = 3; o.Seed < 3+runs; o.Seed++ {
 			_, r = solved(t, stream.Of(p), saa.Newton{}, o, bilevel.Run{Phi: 3280})
-			assert.Less(t, bileveltest.Must(truth.Objective(nil, r.X)), most, "n = %d, seed %d", n, o.Seed)
+			mean += math.Log(bileveltest.Must(truth.Objective(nil, r.X))) / float64(runs)
 		}
+		assert.Less(t, math.Exp(mean), most, "n = %d", n)
 	}
 }
