@@ -176,7 +176,7 @@ func (m *newton) leaves(i int, eps float64) bool {
 	}
 	eps = math.Abs(eps)
 	c.reach[i] = eps * math.Sqrt(size/change)
-	return eps > 0x1p-10*c.reach[i] && eps > 0x1p-30*math.Abs(p.x[i])
+	return eps > max(0x1p-10*c.reach[i], 0x1p-30*math.Abs(p.x[i]), 0x1p-200*p.unit[i])
 }
 
 // ask writes f_x, f_y, g_yy v, g_xy v and g_xy, means over the samples, at (x, y).

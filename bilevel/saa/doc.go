@@ -39,7 +39,7 @@
 //	         steps read, and grows with the length or its square, or with J
 //	share    else, as near, the first n samples are asked at z and z⁺, and the sums at z⁺ are those at z and N/n
 //	         times what those of the part changed by; n = D‖x⁺ − x_a‖²_M/(.3²stat), all were asked last at x_a,
-//	         D is 1 and the relative variance of a sample's g_xy, vᵀg_yy v, share of h⁺ − h; all if n > N/4
+//	         D is 1 or the variance of a sample's share of h⁺ − h, over ‖s‖²; all if n > N/4
 //	doubt    the standard error of h⁺ − h by how groups of the part differ: above .3√stat all are asked, unless
 //	         the part sees ϱ ≤ .05 beyond it, or y* astray
 //	try      y⁺ is settled at z⁺ by Newton steps (settle), and

@@ -85,7 +85,7 @@ func (p *point) noiseH(left float64) float64 {
 	if !mat.IsFinite(noise) {
 		return 0
 	}
-	return noise * min(1, mat.NormFrobSym(p.h0)/mean)
+	return noise * min(1, mat.NormFrobSym(p.h0)/math.Abs(mean))
 }
 
 // scale writes D and D·H·D.
