@@ -252,8 +252,9 @@ func (p *problem) run(ctx context.Context, e method.Entry, seed uint64, marks []
 	if h, ok := s.Health(); ok && p.Stream && o.Failed == "" {
 		o.Told[0] = over(o.Error[len(marks)-1], h.Gap/cmp.Or(p.units.F, 1))
 		if _, err := p.exact.at(points[len(marks)-1]); err == nil && p.units.X == nil {
-			mat.Axpy(p.exact.y, -1, s.Y())
-			o.Told[1] = over(mat.Norm(p.exact.y), h.Lower)
+			off := slices.Clone(s.Y())
+			mat.Axpy(off, -1, p.exact.y)
+			o.Told[1] = over(mat.Norm(off), h.Lower)
 		}
 	}
 	if root && p.Stream && o.Failed == "" {
