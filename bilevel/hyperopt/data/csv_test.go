@@ -158,7 +158,7 @@ func TestLabels(t *testing.T) {
 		{"7 3", []string{"7", "3"}, []float64{-1, 1}, []string{"7", "3"}},
 		{"malignant benign malignant", nil, []float64{1, -1, 1}, []string{"benign", "malignant"}},
 		{"-0.5 1e3", nil, []float64{-1, 1}, []string{"-0.5", "1000"}},
-		{"4", nil, []float64{-1}, []string{"4", ""}},
+		{"9007199254740993 9007199254740992", nil, []float64{1, -1}, []string{"9007199254740992", "9007199254740993"}},
 		{"b a", []string{"b", "a"}, []float64{-1, 1}, []string{"b", "a"}},
 		{"10 9 0", nil, []float64{2, 1, 0}, []string{"0", "9", "10"}},
 		{"c a b", nil, []float64{2, 0, 1}, []string{"a", "b", "c"}},

@@ -214,7 +214,7 @@ func newLabels(opt *ReadOptions) (l *labels, err error) {
 		for j, other := range l.classes {
 			if l.regression || other.name == c.name {
 				err = fmt.Errorf("data: ReadOptions.Classes: want two different names, and Regression false")
-			} else if c.number && other.number && c.value == other.value {
+			} else if c.number && other.number && c.value == other.value && math.Abs(c.value) < 1<<53 {
 				err = fmt.Errorf("data: ReadOptions.Classes: %q and %q are the same number", opt.Classes[j], opt.Classes[k])
 			}
 		}
@@ -233,7 +233,7 @@ func labelOf[T text](l *labels, s T) (label float64, err error) {
 	}
 	number := err == nil
 	for k, c := range l.classes {
-		if number && c.number && c.value == v || !number && !c.number && c.name == toUTF8(string(s)) {
+		if c.number == number && c.value == v && (number && math.Abs(v) < 1<<53 || c.name == toUTF8(string(s))) {
 			return float64(max(k, boolInt(l.rest))), nil
 		}
 	}
@@ -251,7 +251,7 @@ func boolInt(b bool) int {
 }
 
 func (l *labels) add(c class) error {
-	if c.number {
+	if c.number && math.Abs(c.value) < 1<<53 { // larger integers round
 		c.name = strconv.FormatFloat(c.value, 'g', -1, 64)
 	}
 	switch name := quote(c.name); {
