@@ -23,7 +23,7 @@ func newLayout(first []string, opt *ReadOptions) (l *layout, err error) {
 		for j := range l.names {
 			l.names[j] = strconv.Itoa(j + 1)
 		}
-	} else if err := l.check(); err != nil {
+	} else if err := l.check(opt.Drop); err != nil {
 		return nil, err
 	}
 	fixed := opt.Features
@@ -58,7 +58,7 @@ func newLayout(first []string, opt *ReadOptions) (l *layout, err error) {
 
 func (l *layout) index(name string, free []bool) (int, error) {
 	for j, s := range l.names {
-		if free[j] && s == name {
+		if (free == nil || free[j]) && s == name {
 			return j, nil
 		}
 	}
@@ -66,7 +66,7 @@ func (l *layout) index(name string, free []bool) (int, error) {
 }
 
 // check returns an error unless the first line can be a header: whole numbers may be names.
-func (l *layout) check() error {
+func (l *layout) check(drop []string) error {
 	numbers, seen := 0, map[string]bool{"": false}
 	for _, s := range l.names {
 		if v, err := parseFloat(s); err == nil {
@@ -80,9 +80,9 @@ func (l *layout) check() error {
 	}
 	for _, s := range l.names {
 		if seen[s] {
-			return fmt.Errorf("two columns are named %s", quote(s))
+			return fmt.Errorf("two columns are named %s: rename one, or drop both", quote(s))
 		}
-		seen[s] = s != ""
+		seen[s] = s != "" && !slices.Contains(drop, s)
 	}
 	return nil
 }
@@ -92,7 +92,7 @@ func (l *layout) find(free []bool, opt *ReadOptions) (err error) {
 	switch {
 	case opt.Unlabelled:
 	case opt.LabelColumn != "":
-		if l.target, err = l.index(opt.LabelColumn, free); err != nil {
+		if l.target, err = l.index(opt.LabelColumn, nil); err != nil {
 			return err
 		}
 	case known && opt.Dim == len(l.names):
@@ -102,7 +102,7 @@ func (l *layout) find(free []bool, opt *ReadOptions) (err error) {
 	}
 	l.drop(free, opt)
 	if l.target >= 0 && !free[l.target] {
-		return fmt.Errorf("column %s is the label, and cannot be dropped", quote(l.names[l.target]))
+		return fmt.Errorf("column %s is the label, and cannot be dropped, or name the rows", quote(l.names[l.target]))
 	}
 	for j := range l.names {
 		if free[j] && j != l.target {

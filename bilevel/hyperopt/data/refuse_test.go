@@ -113,6 +113,8 @@ func TestReadCSVRefuses(t *testing.T) {
 		{shop, ReadOptions{Impute: "median", Drop: []string{"id"}}, 2, `column "city", "Oslo": not a number`, "cell number"},
 		{shop, ReadOptions{Drop: []string{"Sex", "ID", "city"}}, 1, `no column is named "ID", "Sex", to be dropped; there`, ""},
 		{shop, ReadOptions{Drop: []string{"bought"}}, 1, `column "bought" is the label`, ""},
+		{shop, ReadOptions{LabelColumn: "age", ID: "age"}, 1, `column "age" is the label`, ""},
+		{"a,b,a,y\n1,1,1,0\n", ReadOptions{Drop: []string{"a", "z"}}, 1, `no column is named "z"`, ""},
 		{"a,y\n,0\n,1\n", ReadOptions{Impute: "mean"}, 0, `column "a" has no value`, "cell"},
 		{"id;city;sex;age;spent;bought\nx;Oslo;f;1;1;yes\n", columns, 2, `column "id", "x": not among the 4 texts`, "cell level"},
 		{"id;city;sex;age;spent;bought\na1;;f;1;1;yes\n", columns, 2, `column "city", "": missing value`, "cell missing"},
