@@ -35,7 +35,7 @@ var (
 		tournament: tournament{name: "compare", flags: flags{samples: 20000, trials: 10, tune: 3, methods: "all",
 			problem: "hyperopt", weights: weights{"raw", 0.1, 1}, data: kit.ShippedData}},
 		usage: compareUsage, points: 40, report: (*tournament).curves,
-		dataIs: "`FILE` of LIBSVM or CSV text, plain or gzip",
+		dataIs: "`FILE` of LIBSVM or CSV text, plain, gzip or bzip2",
 		makers: func(f *flags) ([]maker, error) {
 			switch f.problem {
 			case "hyperopt":
