@@ -244,8 +244,8 @@ func (s *dataSet) prepare(parts []*data.Data, regression bool) error {
 	rows := len(parts) - 1 // all but the last are design rows
 	design := data.Join(parts[:rows]...)
 	if regression {
-		if s.target = measureTarget(design.Label); !(s.target.Deviation > 0) || math.IsInf(s.target.Deviation, 1) {
-			return fmt.Errorf("%s: the target has deviation %v on the training rows, want a finite number > 0",
+		if s.target = measureTarget(design.Label); !(s.target.Deviation > 1e-75 && s.target.Deviation < 1e75) {
+			return fmt.Errorf("%s: the target has deviation %v on the training rows, want 1e-75 to 1e75",
 				parts[0].Name, s.target.Deviation)
 		}
 	}

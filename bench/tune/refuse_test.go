@@ -71,6 +71,7 @@ func TestRefuses(t *testing.T) {
 		{1, "3.csv: 3 rows, want at least 4", []string{writeText(t, "3.csv", "a,y\n1,1.5\n2,2\n3,3\n"), "-loss", "squared"}},
 		{1, "all validation rows (1) are of one class", []string{two, writeText(t, "v.csv", "a,b,y\n1,1,1\n"), two}},
 		{1, "deviation 0", []string{writeText(t, "flat.csv", "a,y\n"+rows(9, "1,5")), "-loss", "squared"}},
+		{1, "e+79 on the", []string{writeText(t, "huge.csv", "a,y\n"+rows(9, "1,-1e80\n2,1e80")), "-loss", "squared"}},
 		{1, `bad.csv:3: column "a", "x": not a number (-categorical`,
 			[]string{two, writeText(t, "bad.csv", "a,b,y\n1,2,0\nx,2,1\n")}},
 		{1, "for a regression, use -loss squared", []string{writeText(t, "r.csv", "a,y\n1,1.5\n2,2.5\n3,3.5\n")}},
