@@ -72,7 +72,7 @@ func (t *search) describe(w io.Writer) {
 		fmt.Fprintf(w, "target   mean %.6g, deviation %.6g on all but the test rows; squared loss ½(t − b)²\n",
 			t.target.Mean, t.target.Deviation)
 	}
-	fmt.Fprintf(w, "weights  on squares of coefficients, in [%g, %g]; intercept %s\n", t.Lo, t.Hi, t.Intercept)
+	fmt.Fprintf(w, "weights  on squares of coefficients, in [%.3g, %.3g]; intercept %s\n", t.Lo, t.Hi, t.Intercept)
 	if t.Solver == solverSAA {
 		fmt.Fprintf(w, "solver   saa: %s, %d steps of two samples each\n\n", saa.Newton{}.Name(), t.Steps)
 	} else {
@@ -120,12 +120,9 @@ func (t *search) reportResults(w io.Writer) {
 		if r.Lambda > 0 && r.Lambda < dropped {
 			lambda = fmt.Sprintf("%.3g", r.Lambda)
 		}
-		mark, share := "", ""
+		mark, share := []string{"", "→ "}[b2i(r == t.chosen())], ""
 		if r.Share > 0 {
 			share = fmt.Sprintf("%.0f %%", 100*r.Share)
-		}
-		if r == t.chosen() {
-			mark = "→ "
 		}
 		fmt.Fprintf(tw, "%s%s\t%s\t%d\t%s\t%.6g\t%.2g\t%.6g\t%.5g\t%.2f\t\n", mark, r.Name, lambda, len(t.used)-r.Dropped, share,
 			r.HeldOut, r.Error, r.Test["loss"], r.Test[quality], r.seconds.Seconds())
@@ -273,13 +270,15 @@ func (t *search) figure() *plot.Figure {
 	for n := len(order); n > 0 && t.chosen().weights[order[n-1]] == dropped; n-- {
 		order = order[:n-1]
 	}
-	gone := fmt.Sprintf("weight; %d dropped", len(t.used)-len(order))
-	right := plot.Panel{Title: "Weights", X: plot.Axis{Label: gone, Log: true}}
+	gone := len(t.used) - len(order)
 	order = order[:min(len(order), mostNames)]
 	slices.Reverse(order)
+	right := plot.Panel{Title: "Weights", X: plot.Axis{Log: true,
+		Label: fmt.Sprintf("weight; the least %d of %d, %d dropped", len(order), len(t.used), gone)}}
 	out.X, out.Y = nil, nil
 	for k, j := range order {
 		out.X, out.Y = append(out.X, t.chosen().weights[j]), append(out.Y, float64(k+1))
+		right.X.Min = min(out.X[k]/1.2, out.X[0]/2)
 		right.Y.Names = append(right.Y.Names, cut([]rune(t.featureName(t.used[j]))))
 	}
 	right.Series = []plot.Series{out}
