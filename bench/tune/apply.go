@@ -44,11 +44,11 @@ func applyModel(o options, path string, out kit.Terminal) error {
 		fmt.Fprintf(out.Stderr, "%d cells are missing or unknown, and were filled\n", d.Filled)
 	}
 	if !labelled {
-		_, err = fmt.Fprintf(out.Stderr, "%d rows, no labels\n", d.Rows())
+		_, err = fmt.Fprintf(out.Stderr, "%s, no labels\n", countRows(d.Rows()))
 		return err
 	}
 	loss, quality, value := m.measure(d.Label, scores)
-	_, err = fmt.Fprintf(out.Stderr, "%d rows, loss %.6g, %s %.6g\n", d.Rows(), loss, quality, value)
+	_, err = fmt.Fprintf(out.Stderr, "%s, loss %.6g, %s %.6g\n", countRows(d.Rows()), loss, quality, value)
 	return err
 }
 

@@ -174,7 +174,7 @@ func TestTuneApplyByName(t *testing.T) {
 	}
 	more := writeText(t, "more.csv", "id,v,w,label\n1,2,3,yes\n")
 	_, stderr = ok(t, "tune", "-apply", model, more, "-drop", "id")
-	assert.Contains(t, stderr, "1 rows, loss ")
+	assert.Contains(t, stderr, "1 row, loss ")
 	for path, want := range map[string]string{
 		empty: `blank.csv:2: label column "label": "": missing value (leave the rows`,
 		more:  `more.csv:1: column "id" is neither the label nor one of the 2 features`,
