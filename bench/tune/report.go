@@ -167,7 +167,10 @@ func (t *search) warnings() (list []string) {
 		list = append(list, fmt.Sprintf("alone, each of these orders the labels nearly without exception: %s. If it is made of them, "+
 			"or known only after them, leave it out (-drop): the losses above hold for rows that have it", quoted(names)))
 	}
-	if edge := t.results[1].Lambda; edge <= t.Lo {
+	if d, e := difference(t.chosen().losses, t.results[0].losses); d > 0 && t.chosen().Dropped < len(t.used) {
+		list = append(list, fmt.Sprintf("a constant has a lower held-out loss, by %.3g ± %.2g: the features may tell nothing", d, e))
+	}
+	if edge := t.results[1].Lambda; edge <= t.Lo && t.results[1].Dropped < len(t.used) {
 		list = append(list, fmt.Sprintf("one weight for all is at the lower end of the range, %.3g: see -lo", edge))
 	}
 	return list
