@@ -44,8 +44,7 @@ The model is an average. On each of 100 resamples of the held-out rows, the simp
 whose loss is within half a standard error of the least (with one split, two); the models chosen are
 averaged, and a feature that most drop is dropped. Rows judge choices that were made without them. All
 are trained on all but the test rows, with weights scaled to that number of rows, which keeps the prior;
-an averaged weight is the inverse of the mean of inverses. An l1 penalty is not among them: its lower
-level is not smooth. Where few features matter, the ladder does what it is for.
+an averaged weight is the inverse of the mean of inverses. An l1 penalty, not smooth, is not among them.
 
 Of more than two classes the model is one of all (softmax, by L-BFGS), with a weight a feature for all;
 -class sets one against the rest.
