@@ -257,7 +257,7 @@ func TestTuneFigure(t *testing.T) {
 	}
 	for _, run.choice.index = range []int{1, 2} {
 		p := run.figure().Panels
-		assert.Equal(t, []string{"none", "one", "average"}, p[0].X.Names)
+		assert.Equal(t, []string{"none", "one", "avg"}, p[0].X.Names)
 		assert.Equal(t, float64(run.choice.index+1), p[0].Series[0].X[0])
 		a := strings.Repeat("a", 10) + "…" + strings.Repeat("a", 8) + "é"
 		assert.Equal(t, [][]string{{"c", "b", a}, {a, "c"}}[run.choice.index-1], p[1].Y.Names) // upwards

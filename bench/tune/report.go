@@ -245,24 +245,24 @@ func some(names []string) string {
 	return strings.Join(names, ", ")
 }
 
-const mostNames, mostRunes = 40, 20
-
 // cut keeps both ends.
-func cut(name []rune) string {
-	if n := len(name); n > mostRunes {
-		name = slices.Concat(name[:mostRunes/2], []rune("…"), name[n-mostRunes/2+1:])
+func cut(text string, most int) string {
+	name := []rune(text)
+	if n := len(name); n > most {
+		name = slices.Concat(name[:most/2], []rune("…"), name[n-most/2+1:])
 	}
 	return string(name)
 }
 
 func (t *search) figure() *plot.Figure {
-	left := plot.Panel{Title: fmt.Sprintf("Tuning on %s", filepath.Base(t.files[0].Path)),
+	left := plot.Panel{Title: "Tuning on " + cut(filepath.Base(t.files[0].Path), 36),
 		Y: plot.Axis{Label: "held-out loss", Log: true}, X: plot.Axis{Label: "weights, rung by rung"}}
 	all := plot.Series{Name: "held-out loss ± standard error", Markers: true, Style: 1}
 	for i, r := range t.results {
 		all.X, all.Y = append(all.X, float64(i+1)), append(all.Y, r.HeldOut)
 		all.Lo, all.Hi = append(all.Lo, r.HeldOut-r.Error), append(all.Hi, r.HeldOut+r.Error)
-		name := strings.NewReplacer(rungName(0), "none", rungName(1), "one", "ladder, rung ", "", "a weight each, by ", "").Replace(r.Name)
+		name := strings.NewReplacer(rungName(0), "none", rungName(1), "one", "ladder, rung ", "", "a weight each, by ", "",
+			"cleaned rows", "clean", "average", "avg").Replace(r.Name)
 		left.X.Names = append(left.X.Names, name)
 	}
 	out := plot.Series{Name: "handed out", Markers: true, Bare: true, Style: 2,
@@ -274,7 +274,7 @@ func (t *search) figure() *plot.Figure {
 		order = order[:n-1]
 	}
 	gone := len(t.used) - len(order)
-	order = order[:min(len(order), mostNames)]
+	order = order[:min(len(order), 40)]
 	slices.Reverse(order)
 	right := plot.Panel{Title: "Weights", X: plot.Axis{Log: true,
 		Label: fmt.Sprintf("weight; the least %d of %d, %d dropped", len(order), len(t.used), gone)}}
@@ -282,7 +282,7 @@ func (t *search) figure() *plot.Figure {
 	for k, j := range order {
 		out.X, out.Y = append(out.X, t.chosen().weights[j]), append(out.Y, float64(k+1))
 		right.X.Min = min(out.X[k]/1.2, out.X[0]/2)
-		right.Y.Names = append(right.Y.Names, cut([]rune(t.featureName(t.used[j]))))
+		right.Y.Names = append(right.Y.Names, cut(t.featureName(t.used[j]), 20))
 	}
 	right.Series = []plot.Series{out}
 	return &plot.Figure{Panels: []plot.Panel{left, right}[:1+b2i(len(order) > 0)], Height: max(50, 3.2*float64(len(order)))}
