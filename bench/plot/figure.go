@@ -264,7 +264,7 @@ func (f *frame) left() float64 {
 
 func (a Axis) named(list []tick) []tick {
 	for i, name := range a.Names {
-		list = append(list[:i], tick{float64(i + 1), name})
+		list = append(list[:i], tick{float64(i + 1), cut(name, 20)})
 	}
 	return list
 }
@@ -338,8 +338,18 @@ func textWidth(s string, size float64) float64 {
 	return em * size * float64(n)
 }
 
+// cut keeps both ends.
+func cut(text string, most int) string {
+	name := []rune(text)
+	if n := len(name); n > most {
+		name = slices.Concat(name[:most/2], []rune("…"), name[n-most/2+1:])
+	}
+	return string(name)
+}
+
 func wrap(s string, width, size float64) (lines []string) {
 	for _, word := range strings.Fields(s) {
+		word = cut(word, max(2, int(width/(em*size))))
 		if k := len(lines) - 1; k >= 0 && textWidth(lines[k]+" "+word, size) <= width {
 			lines[k] += " " + word
 		} else {

@@ -234,7 +234,7 @@ func (t *tuning) verdict(y []float64) string {
 
 func (t *tuning) write(w io.Writer) error {
 	panel := plot.Panel{
-		Title: "Tuning on " + cut(filepath.Base(t.data), 30),
+		Title: "Tuning on " + filepath.Base(t.data),
 		X:     plot.Axis{Label: "samples drawn, ξ and φ", Log: true},
 		Y:     plot.Axis{Label: "F(x^{k}) − F*", Log: true},
 		Lines: []plot.Line{{Label: "best single weight", C: t.grid.f - t.best.F}},

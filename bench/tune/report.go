@@ -245,17 +245,8 @@ func some(names []string) string {
 	return strings.Join(names, ", ")
 }
 
-// cut keeps both ends.
-func cut(text string, most int) string {
-	name := []rune(text)
-	if n := len(name); n > most {
-		name = slices.Concat(name[:most/2], []rune("…"), name[n-most/2+1:])
-	}
-	return string(name)
-}
-
 func (t *search) figure() *plot.Figure {
-	left := plot.Panel{Title: "Tuning on " + cut(filepath.Base(t.files[0].Path), 36),
+	left := plot.Panel{Title: "Tuning on " + filepath.Base(t.files[0].Path),
 		Y: plot.Axis{Label: "held-out loss", Log: true}, X: plot.Axis{Label: "weights, rung by rung"}}
 	all := plot.Series{Name: "held-out loss ± standard error", Markers: true, Style: 1}
 	for i, r := range t.results {
@@ -282,7 +273,7 @@ func (t *search) figure() *plot.Figure {
 	for k, j := range order {
 		out.X, out.Y = append(out.X, t.chosen().weights[j]), append(out.Y, float64(k+1))
 		right.X.Min = min(out.X[k]/1.2, out.X[0]/2)
-		right.Y.Names = append(right.Y.Names, cut(t.featureName(t.used[j]), 20))
+		right.Y.Names = append(right.Y.Names, t.featureName(t.used[j]))
 	}
 	right.Series = []plot.Series{out}
 	return &plot.Figure{Panels: []plot.Panel{left, right}[:1+b2i(len(order) > 0)], Height: max(50, 3.2*float64(len(order)))}
