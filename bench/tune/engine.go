@@ -1,6 +1,7 @@
 package tune
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -171,7 +172,9 @@ func drive(ctx context.Context, t task, folder string, out kit.Terminal) error {
 	if runErr != nil && !stopped(runErr) || !t.ready() {
 		return runErr
 	}
-	err := errors.Join(t.report(out.Stdout), t.write(out.Stdout), runErr)
+	var told bytes.Buffer // files before the report, whose reader may leave
+	err := errors.Join(t.write(&told), t.report(out.Stdout), runErr)
+	told.WriteTo(out.Stdout)
 	if e := t.method(); e != nil && (err == nil || errors.Is(runErr, bilevel.ErrDiverged)) {
 		err = errors.Join(err, e.forget())
 	}

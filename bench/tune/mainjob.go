@@ -250,10 +250,9 @@ func (t *tuning) write(w io.Writer) error {
 		}
 	}
 	fig := plot.Figure{Panels: []plot.Panel{panel}}
-	err := put(t.out, map[string]func(io.Writer) error{"tuning.svg": fig.WriteSVG, "tuning.csv": fig.WriteCSV})
-	if err != nil {
+	if err := put(t.out, map[string]func(io.Writer) error{"tuning.svg": fig.WriteSVG, "tuning.csv": fig.WriteCSV}); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(w, "wrote        %s and tuning.csv\n", filepath.Join(t.out, "tuning.svg"))
+	_, err := fmt.Fprintf(w, "wrote        %s and tuning.csv\n", filepath.Join(t.out, "tuning.svg"))
 	return err
 }

@@ -217,12 +217,11 @@ func (t *search) write(w io.Writer) error {
 	files := map[string]func(io.Writer) error{"model.json": model.encode, "tune.svg": fig.WriteSVG, "tune.csv": fig.WriteCSV}
 	if t.cleaner != nil {
 		files["rows.csv"] = t.writeRows
+	} else { // another run's
+		_ = os.Remove(filepath.Join(t.out, "rows.csv"))
 	}
 	if err := put(t.out, files); err != nil {
 		return err
-	}
-	if t.cleaner == nil { // that of another run would be taken for this one's
-		_ = os.Remove(filepath.Join(t.out, "rows.csv"))
 	}
 	_, err = fmt.Fprintf(w, "wrote    %s with tune.svg and tune.csv\n", filepath.Join(t.out, "model.json"))
 	return err

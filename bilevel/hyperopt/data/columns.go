@@ -132,7 +132,10 @@ func (c *Column) features() (names []string) {
 	if names == nil {
 		return []string{c.Name}
 	}
-	return names[boolInt(len(names) == 2):]
+	if len(names) == 2 {
+		return names[1:]
+	}
+	return names
 }
 
 // value returns which feature of its column a cell sets, and to what.

@@ -234,20 +234,16 @@ func labelOf[T text](l *labels, s T) (label float64, err error) {
 	number := err == nil
 	for k, c := range l.classes {
 		if c.number == number && c.value == v && (number && math.Abs(v) < 1<<53 || c.name == toUTF8(string(s))) {
-			return float64(max(k, boolInt(l.rest))), nil
+			if l.rest {
+				k = 1
+			}
+			return float64(k), nil
 		}
 	}
 	if l.rest {
 		return 0, nil
 	}
 	return float64(len(l.classes)), l.add(class{toUTF8(string(s)), number, v})
-}
-
-func boolInt(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
 }
 
 func (l *labels) add(c class) error {
