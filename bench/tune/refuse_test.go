@@ -229,7 +229,7 @@ func TestTuneTells(t *testing.T) {
 		{"the first column has no name", "once more", []string{named}},
 		{"features 2,", "the first column has no name", []string{named, "-drop", ""}},
 		{"warning  " + plain + " is " + plain + " once more", "orders the labels", []string{plain, plain}},
-		{"", "once more", []string{plain, writeText(t, "other.csv", good+"\n1,2,no\n")}},
+		{`column "age" is one of texts, since it holds "old" b`, "once more", []string{writeText(t, "x.csv", good+"\nold,2,no\n"), plain, "-categorical"}},
 		{"warning  one weight for all is at the lower end of the range, 0.1: see -lo", "Lasso",
 			[]string{cancer, "-lo", "0.1", "-folds", "1"}},
 		{"warning  20 features for 19 rows: an l1 penalty (Lasso), which is not smooth and not among these weights, may do better\n" +

@@ -44,6 +44,12 @@ func (t *search) describe(w io.Writer) {
 			fmt.Fprintf(w, "warning  column %q numbers the rows, and is a feature: -drop %[1]q leaves it out\n", name)
 		}
 	}
+	for _, c := range t.columns {
+		words := slices.DeleteFunc(slices.Clone(c.Levels), func(s string) bool { _, err := strconv.ParseFloat(s, 64); return err == nil })
+		if 2*len(words) < len(c.Levels) {
+			fmt.Fprintf(w, "warning  column %q is one of texts, since it holds %s beside numbers\n", c.Name, quoted(words))
+		}
+	}
 	if !t.Headerless && slices.Contains(t.classes, t.label) {
 		fmt.Fprintf(w, "warning  the last column is named %q, as a class is: -headerless if the first line is a row\n", t.label)
 	}
@@ -59,11 +65,8 @@ func (t *search) describe(w io.Writer) {
 		fmt.Fprintf(w, "rows     %d to train and choose on, in %d folds × %d; %d for the test (seed %d)\n",
 			n.Design, n.Folds, t.repeats, n.Test, t.Seed)
 	} else {
-		kept := ""
-		if n.Unseen > 0 {
-			kept = fmt.Sprintf("%d kept back to choose on, ", n.Unseen)
-		}
-		fmt.Fprintf(w, "rows     %d training, %d validation, %s%d test (seed %d)\n", n.Train, n.Validation, kept, n.Test, t.Seed)
+		fmt.Fprintf(w, "rows     %d training, %d validation, %d kept back to choose on, %d test (seed %d)\n",
+			n.Train, n.Validation, n.Unseen, n.Test, t.Seed)
 	}
 	if t.Loss == "logistic" {
 		last := len(t.classes) - 1
