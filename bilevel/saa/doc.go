@@ -30,9 +30,9 @@
 //	learn    with q = f_x − g_xy v + Jᵀ(f_y − g_yy v), v and J fixed:  B e_i = [q(z + ε(e_i, Je_i)) − q(z)]/ε
 //	metric   M = |B| on the entries that may move, in units ℓ
 //	find     s = argmin hᵀs + ½sᵀMs  over x + s in X,  |s_i| ≤ Δℓ_i·min(1, |h_i|/σ_i),  σ_i the standard error of h_i
-//	falls    within bounds, s goes on along an eigenvector of B with λ < 0, to Δ or to the bound, if ½|λ| times the square
+//	turn     within bounds, s goes on along an eigenvector of B with λ < 0, to Δ or to the bound, if ½|λ| times the square
 //	         of that way is more than stat, and than what the step promises without it
-//	follow   x⁺ = x + s,  y⁺ = y + u + Js
+//	follow   x⁺ = x + s,  y⁺ = y + u + Js, but y + Js, and no step unread, where u leaps: ‖u‖_H > 8‖y‖_H, and ⅛ of the largest
 //	unread   x⁺ stands as it is while the remainder of the model is below a tenth of the standard error
 //	         of h, and no x_i without a width goes beyond Δℓ, or moves what it acts on by its size, nor any from
 //	         where all were read to a quarter of its distance to a bound; the remainder is taken from the last
@@ -40,6 +40,7 @@
 //	share    else, as near, the first n samples are asked at z and z⁺, and the sums at z⁺ are those at z and N/n
 //	         times what those of the part changed by; n = D‖x⁺ − x_a‖²_M/(.3²stat), all were asked last at x_a,
 //	         D is 1 or the variance of a sample's share of h⁺ − h, over ‖s‖²; all if n > N/4
+//	sees     and all if g_xyᵀs, a mean over the part, is off by half: of rare events it may hold none
 //	doubt    the standard error of h⁺ − h by how groups of the part differ: above .3√stat all are asked, unless
 //	         the part sees ϱ ≤ .05 beyond it, or y* astray
 //	try      y⁺ is settled at z⁺ by Newton steps (settle), and
@@ -50,8 +51,8 @@
 //	sharpen  B is asked of 4 times as many samples where ϱ is off by a quarter on all of them, and not on a part
 //	secant   B ← B + the least symmetric change (in units ℓ) that makes it foresee h⁺ − h along s, where all
 //	         samples were asked at both ends
-//	stat     tr M⁻¹ cov(h), twice the statistical error of F, where x is unknown by less than ℓ; steps are
-//	         read again while they promise more than 1/64 of it
+//	stat     tr M⁻¹ cov(h) on the face of X, twice the statistical error of F, where x is unknown by less than ℓ; steps
+//	         are read again while they promise more than 1/64 of it
 //
 // dq along (s, Js) is ∇²F s, since q does not change with v to first order: so B is the reduced
 // Hessian of F, from first and second derivatives alone, and E its slope in y. Blocks in
@@ -103,13 +104,11 @@
 // are asked at each point, or as many as [Newton.Calls] pays for. A step minimises hᵀs + ½sᵀ∇²Fs over
 // the bounds and |s_i| ≤ Δℓ_i, by conjugate gradients on the free face with products with ∇²F
 // (implicit.Function), each of which asks all samples at one more point; on a stream until a round gains a
-// fifth of the mean, at most 40, and 120 near a stationary point of a sum. ϱ and Δ are as above; a step
-// that fails is tried at a quarter of itself first. ℓ_i² ≤ ‖y‖_H‖v‖_H/|D_i|, D = diag(f_xx − vᵀg_yxx), unless
-// that is seen not to be diagonal. x_i stays where less than 3 groups of samples know it, or its effect is
-// rounding; groups are not weighed. Steps go on until one that Δ does not cut promises a tenth of what the new
-// half of the samples brought, or foresaw the fall of F to a tenth. Gap is what F fell by in the block, times the
-// new samples' share of h. Memory 3dx·dy + 25dx + 3dy² numbers. Between the ends of blocks the answer is that of
-// half the samples; units of y are not kept bit for bit.
+// fifth of the mean, at most 40, and 120 near a stationary point of a sum. ϱ and Δ are as above. ℓ_i² ≤
+// ‖y‖_H‖v‖_H/|D_i|, D = diag(f_xx − vᵀg_yxx), unless that is seen not to be diagonal. x_i stays where less than 3
+// groups of samples know it, or its effect is rounding; groups are not weighed. Gap is what F fell by in the block,
+// times the new samples' share of h. Memory 3dx·dy + 25dx + 3dy² numbers. Between the ends of blocks the answer is
+// that of half the samples; units of y are not kept bit for bit.
 //
 // # Sources
 //

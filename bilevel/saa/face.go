@@ -35,7 +35,7 @@ func (m *wide) find() (value float64, err error) {
 	clear(m.s)
 	clear(m.bs)
 	m.left, m.gain = products, 0
-	m.told.below = 1
+	m.told.falls = 0
 	used, before := 0, 0.0
 	for most, more := -1.0, true; more; {
 		rr := 0.0
@@ -112,7 +112,7 @@ func (m *wide) conjugate(rr, most float64) error {
 			case flat && t*rr <= 0x1p-20*m.gain: // rounding
 				return nil
 			case !flat:
-				m.told.below = -1
+				m.told.falls = -t * t * pq / 2
 			}
 		}
 		mat.Axpy(m.d, t, m.p)

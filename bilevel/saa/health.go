@@ -9,7 +9,7 @@ import (
 )
 
 // told is what Health needs of the last block; a checkpoint has it.
-type told struct{ lower, gradient, stdErr, gap, below, clipped float64 }
+type told struct{ lower, gradient, stdErr, gap, falls, clipped float64 }
 
 // tell notes it at the end of a block.
 func (m *newton) tell() {
@@ -29,7 +29,7 @@ func (m *newton) tell() {
 	if m.step.box == nil && !m.step.pressed { // such a set may hold x along any direction
 		left = min(left, -m.step.pred)
 	}
-	if h.gap, h.below = left+m.stat()/2, c.below; c.below < -0x1p-20 || c.partial {
+	if h.gap, h.falls = left+m.stat()/2, m.step.falls; h.falls > 0 || c.partial {
 		h.gap = math.Inf(1)
 	}
 	for i, x := range p.x {
@@ -38,8 +38,8 @@ func (m *newton) tell() {
 			h.gap = math.Inf(1)
 		}
 	}
-	if m.step.box == nil && h.below < 0 && !m.step.open(c, p) {
-		h.below = 0
+	if m.step.box == nil && h.falls > 0 && !m.step.open(c) {
+		h.falls = 0
 	}
 	if p.clip > 0 {
 		h.clipped = 1
@@ -57,7 +57,7 @@ func (m *newton) Health() bilevel.Health {
 		h.Gap = math.Inf(1)
 		return h
 	}
-	h.Saddle = t.below < -0x1p-20 && (m.done || t.gradient <= 2*t.stdErr)
+	h.Saddle = t.falls > 0 && (m.done || t.gradient <= 2*t.stdErr)
 	var e eig.Symmetric
 	mean := mat.NewSym(len(m.now.y))
 	if mat.ScaleSym(mean, 1/m.now.n[1], m.now.yy); e.FactorValues(mean) == nil {

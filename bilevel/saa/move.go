@@ -41,7 +41,7 @@ func (m *newton) move(it *bilevel.Iteration) (more bool, err error) {
 		return true, m.back(it)
 	}
 	if !p.convex { // wait for samples: there is no y*(x)
-		c.free, c.partial, c.below = c.free[:0], true, 1
+		c.free, c.partial, m.step.falls = c.free[:0], true, 0
 		return false, nil
 	}
 	for asked := true; asked; { // what is learned changes h, and so the entries that may move
@@ -66,8 +66,12 @@ func (m *newton) move(it *bilevel.Iteration) (more bool, err error) {
 			p.sure[i] = min(1, math.Abs(p.h[i])/(sure*sigma))
 		}
 	}
+	m.step.faces = -1
 	stat := m.stat()
 	m.step.find(c, p, m.radius, stat)
+	if m.step.faces >= 0 {
+		stat = m.stat()
+	}
 	if m.whole() && m.arrived() {
 		m.done = true
 		return false, nil
@@ -76,11 +80,14 @@ func (m *newton) move(it *bilevel.Iteration) (more bool, err error) {
 		c.x[i] = x - p.xr[i]
 	}
 	gone := c.norm(c.x, nil, p.unit)
-	if most := m.unread(stat); m.lockstep() && most > 0 {
+	if most := m.unread(stat); m.lockstep() && most > 0 && !p.leaps() {
 		ahead := c.norm(c.x, m.step.s, p.unit)
 		if (ahead <= most && m.near() || poor) && !m.narrows() {
 			if ahead > most && m.step.length > 0 {
-				m.step.cut(min(1, max(0, most-gone)/m.step.length))
+				share := min(1, max(0, most-gone)/m.step.length)
+				for i := range m.step.s {
+					m.step.s[i] *= share
+				}
 			}
 			if m.step.pressed {
 				m.radius = max(m.radius, min(2*m.radius, first))
@@ -97,7 +104,9 @@ func (m *newton) move(it *bilevel.Iteration) (more bool, err error) {
 	good, credit, rough, before := false, m.credit, m.rough, m.radius
 	m.asked, m.onPart, m.of = true, 0, m.share(stat)
 	if m.of > 0 {
-		err = m.askPart(it, p, false)
+		if err = m.askPart(it, p, false); !m.sees() {
+			m.of = 0
+		}
 	}
 	if err == nil {
 		good, err = m.try(it, stat)
@@ -114,6 +123,16 @@ func (m *newton) move(it *bilevel.Iteration) (more bool, err error) {
 		m.moved(p)
 	}
 	return !good || -m.step.pred > solved*stat || m.step.pressed && m.radius > 2*before, nil
+}
+
+// sees says that the step moves g_y of the part as it moves that of all, to a half.
+func (m *newton) sees() bool {
+	p := m.now
+	mat.MulVecTrans(p.w, p.xy, m.step.s)
+	mat.MulVecTrans(p.hy, p.part.xy, m.step.s)
+	all := square(p.w, p.d)
+	mat.Axpy(p.w, -p.n[1]/p.part.n[1], p.hy)
+	return 4*square(p.w, p.d) <= all
 }
 
 // mayMove lists the entries that no bound holds.
@@ -141,8 +160,7 @@ func (s *step) lost(i int, span, unit float64) bool {
 	return math.IsInf(s.width(i), 1) && math.IsInf(lo, -1) && span > 0 && span < tiny*unit
 }
 
-// unread is how far x may go from the last reading of all samples until the remainder of the model, which
-// grows with the length or its square, whichever is less, is a share of the standard error of h.
+// unread is how far x may go from the last reading of all samples.
 func (m *newton) unread(stat float64) float64 {
 	if m.far == 0 || max(m.sides[0].n, m.sides[1].n) >= reread*m.lastRead {
 		return 0
@@ -207,7 +225,7 @@ func (m *newton) arrived() bool {
 		tau = max(tau, math.Abs(m.step.s[i])/unit)
 		size = max(size, p.size[i]*unit)
 	}
-	if m.stalls++; m.stalls == 1 || pred < m.least/2 || pred > 0x1p-60*size || m.step.pressed {
+	if m.stalls++; m.stalls == 1 || pred < m.least/2 || pred > 0x1p-60*size || m.step.pressed || p.normH(p.u) > 0x1p-20*p.norm {
 		m.least, m.stalls = pred, 1
 	}
 	if p.normH(p.u) > tiny*p.norm || m.stalls > 8 {
@@ -258,7 +276,7 @@ func (m *newton) bend(it *bilevel.Iteration, poor bool) (asked bool, err error) 
 	return m.learn(it, most)
 }
 
-// stat is the trace of the covariance of h in M⁻¹, twice the statistical error of F. An eigenvector of
+// stat is the trace of the covariance of h in M⁻¹ on the face, twice the statistical error of F. An eigenvector of
 // M along which the samples leave x unknown by more than ℓ counts by the slope alone, over ℓ.
 func (m *newton) stat() float64 {
 	c, p := m.curve, m.now
@@ -280,6 +298,9 @@ func (m *newton) stat() float64 {
 		if v := mat.Dot(col, vt.Row(e)); v > 0 {
 			sum += v / (c.scale*math.Abs(l) + math.Sqrt(v))
 		}
+	}
+	if m.step.faces >= 0 {
+		sum = min(sum, max(m.step.trace(&cov)/c.scale, tiny*sum)) // rounding may be below
 	}
 	return sum
 }

@@ -225,7 +225,7 @@ func (m *newton) State(t *bilevel.State) {
 		t.Count(n)
 	}
 	for _, v := range []*float64{&m.radius, &m.least, &m.far, &m.slope, &m.bow, &m.credit, &m.rough,
-		&m.told.lower, &m.told.gradient, &m.told.stdErr, &m.told.gap, &m.told.below, &m.told.clipped} {
+		&m.told.lower, &m.told.gradient, &m.told.stdErr, &m.told.gap, &m.told.falls, &m.told.clipped} {
 		t.Float(v)
 	}
 }

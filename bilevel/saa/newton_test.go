@@ -15,11 +15,11 @@ import (
 
 	"stable/bilevel"
 	"stable/bilevel/auto"
+	"stable/bilevel/bileveltest"
 	"stable/bilevel/observe"
 	"stable/bilevel/quadratic"
 	"stable/bilevel/saa"
 	"stable/bilevel/units"
-	"stable/mat"
 )
 
 func noisy(size float64, o quadratic.Options) quadratic.Options {
@@ -319,49 +319,27 @@ func TestHealth(t *testing.T) {
 	assert.GreaterOrEqual(t, within, 38)
 }
 
-// saddle is f = ½(x_0² − x_1²) and g = ½c·y_0² + ½y_1², a sum of equal terms, or a stream of them.
-type saddle struct {
-	c     float64
-	terms uint64
-}
-
-func (saddle) Dims() (dx, dy int)               { return 2, 2 }
-func (p saddle) Streams() (upper, lower uint64) { return p.terms, p.terms }
-
-func (saddle) GradF(fx, fy, x, _ []float64, _ []bilevel.Sample) error {
-	fx[0], fx[1] = x[0], -x[1]
-	clear(fy)
-	return nil
-}
-
-func (p saddle) GradG(gy, _, y []float64, _ []bilevel.Sample) error {
-	gy[0], gy[1] = p.c*y[0], y[1]
-	return nil
-}
-
-func (saddle) CrossG(c *mat.Dense, _, _ []float64, _ []bilevel.Sample) error {
-	c.Zero()
-	return nil
-}
-
-func (p saddle) HessG(h *mat.Sym, _, _ []float64, _ []bilevel.Sample) error {
-	h.Zero()
-	h.Set(0, 0, p.c)
-	h.Set(1, 1, 1)
-	return nil
+func saddle(c float64, terms uint64) *auto.Problem {
+	return bileveltest.Must(auto.New(auto.Losses{Dx: 2, Dy: 2, Upper: terms, Lower: terms,
+		F: func(x, _ auto.Vec, _ bilevel.Sample) auto.Num {
+			return x.At(0).Square().Sub(x.At(1).Square()).Scale(0.5)
+		},
+		G: func(_, y auto.Vec, _ bilevel.Sample) auto.Num {
+			return y.At(0).Square().Scale(c / 2).Add(y.At(1).Square().Scale(0.5))
+		}}))
 }
 
 // A start where the hypergradient is exactly 0, and a singular g_yy, do not pass in silence, and
 // Run.Gap does not stop there.
 func TestSilentStarts(t *testing.T) {
-	for want, p := range map[string]saddle{"saddle": {1, 20}, "strongly convex": {0, 20},
-		"F does not change with 2 of the entries of x where the run is, such as x[0]": {1, 0}} {
+	for want, p := range map[string]*auto.Problem{"saddle": saddle(1, 20), "strongly convex": saddle(0, 20),
+		"F does not change with 2 of the entries of x where the run is, such as x[0]": saddle(1, 0)} {
 		_, r := solved(t, p, saa.Newton{}, bilevel.Options{Set: bilevel.UniformBox(2, -1, 1)},
 			bilevel.Run{Gap: 1e-3, Steps: 200})
 		assert.NotEqual(t, bilevel.GapReached, r.Reason)
 		assert.Contains(t, strings.Join(r.Warnings, "; "), want)
 	}
-	_, r := solved(t, saddle{1, 20}, saa.Newton{}, bilevel.Options{Set: bilevel.Ball{Radius: 1}}, bilevel.Run{Steps: 200})
+	_, r := solved(t, saddle(1, 20), saa.Newton{}, bilevel.Options{Set: bilevel.Ball{Radius: 1}}, bilevel.Run{Steps: 200})
 	assert.Contains(t, strings.Join(r.Warnings, "; "), "saddle")
 	p, err := auto.New(auto.Losses{Dx: 1, Dy: 1,
 		F: func(_, y auto.Vec, _ bilevel.Sample) auto.Num { return y.SquaredNorm().Neg() },
@@ -370,7 +348,7 @@ func TestSilentStarts(t *testing.T) {
 	_, r = solved(t, p, saa.Newton{}, bilevel.Options{}, bilevel.Run{Gap: 1e-3, Steps: 200})
 	assert.Equal(t, bilevel.StepLimit, r.Reason)
 	assert.Contains(t, strings.Join(r.Warnings, "; "), "F does not change with 1")
-	_, r = solved(t, saddle{-1, 0}, saa.ByProducts{}, bilevel.Options{}, bilevel.Run{Gap: 1e-3, Steps: 200})
+	_, r = solved(t, saddle(-1, 0), saa.ByProducts{}, bilevel.Options{}, bilevel.Run{Gap: 1e-3, Steps: 200})
 	assert.Equal(t, bilevel.StepLimit, r.Reason)
 }
 

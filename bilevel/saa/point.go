@@ -123,7 +123,6 @@ func (p *point) upper(c *curvature) error {
 			return err
 		}
 	}
-	p.sameBow()
 	// δ = (z − z_r) − Σ(z_b − z_r)/n, and then δ_y − Jδ_x + u
 	for i, x := range p.x {
 		p.dx[i] = x - p.xr[i] - p.zx[i]/p.n[1]
@@ -147,18 +146,6 @@ func (p *point) upper(c *curvature) error {
 	return nil
 }
 
-// sameBow brings bow to the present v and H, where it was made with far others: the scatter keeps its
-// share of the mean.
-func (p *point) sameBow() {
-	norm, scaled, n := p.normH(p.v), mat.Norm(p.dyy), p.n[1] // dyy is D⁻¹v
-	was, is := p.bow[0]/n, norm/scaled*(norm/scaled)
-	if !(is > 4*was || is < was/4) {
-		return
-	}
-	p.bow[1] *= is / was * (is / was)
-	p.bow[0] = is * n
-}
-
 // solve writes H⁻¹b; dst may be b.
 func (p *point) solve(dst, b []float64) error {
 	for j, v := range b {
@@ -171,8 +158,7 @@ func (p *point) solve(dst, b []float64) error {
 	return err
 }
 
-// lengths writes ℓ. Where x_i has no bounds, what it does to y* counts as a quarter of the most that it
-// did, at least: down a flat of exp(x_i), a step may not go as far as y* seems to allow. If even, all are the least.
+// lengths writes ℓ: down a flat of exp(x_i), a step may not go as far as y* seems to allow. If even, all are the least.
 func (p *point) lengths(width func(i int) float64, c *curvature, even bool) {
 	p.norm = max(p.norm, p.normY())
 	for j, y := range p.y {
@@ -230,6 +216,9 @@ func (p *point) normY() float64 {
 	}
 	return min(p.normH(p.y), p.normH(p.w))
 }
+
+// leaps says that u is much longer than y: g_yy may be another there, and settle searches along it.
+func (p *point) leaps() bool { return p.normH(p.u) > max(8*p.normH(p.y), p.norm/8) }
 
 // normH is ‖y‖ in H.
 func (p *point) normH(y []float64) float64 {

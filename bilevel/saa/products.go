@@ -434,17 +434,17 @@ func (m *wide) arrived(pred float64) bool {
 			h = max(h, m.unit[i]*math.Abs(m.h[i]))
 		}
 	}
-	return m.stalls > 8 || h <= 4*tiny*size || tau <= tiny && tau < m.radius && m.told.below > 0 && m.left > 0
+	return m.stalls > 8 || h <= 4*tiny*size || tau <= tiny && tau < m.radius && m.told.falls == 0 && m.left > 0
 }
 
 // Health is as that of newton, without eigenvalues; in the first block of a stream it tells nothing.
 func (m *wide) Health() bilevel.Health {
 	n := math.NaN()
 	h := bilevel.Health{Lower: n, LowerBound: n, Gradient: m.told.gradient, StdErr: m.told.stdErr, Gap: m.told.gap, Least: n, LeastErr: n}
-	if m.told.below < 0 || m.lastRead == 0 {
+	if m.told.falls > 0 || m.lastRead == 0 {
 		h.Gap = math.Inf(1)
 	}
-	h.Saddle = m.done && m.told.below < 0
+	h.Saddle = m.done && m.told.falls > 0
 	h.NotConvex = m.waits
 	for i, flat := range m.flat {
 		if flat {
@@ -478,7 +478,7 @@ func (m *wide) State(t *bilevel.State) {
 		t.Count(n)
 	}
 	for _, v := range []*float64{&m.radius, &m.credit, &m.norm, &m.cost, &m.noise, &m.fell, &m.keep, &m.big, &m.least, &m.top,
-		&m.told.gradient, &m.told.stdErr, &m.told.gap, &m.told.below} {
+		&m.told.gradient, &m.told.stdErr, &m.told.gap, &m.told.falls} {
 		t.Float(v)
 	}
 }

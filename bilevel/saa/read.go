@@ -125,15 +125,9 @@ func (m *newton) readLower(it *bilevel.Iteration, p *point) error {
 	}
 	p.clearLower(p.x, p.y)
 	p.n[1] = 0
-	o, a := it.Oracle(), &m.asker
+	a := &m.asker
 	err := m.sides[1].each(math.MaxInt, func(g []bilevel.Sample, n float64) error {
-		if err := o.GradG(a.gy, p.x, p.y, g); err != nil {
-			return err
-		}
-		if err := o.HessG(a.yy, p.x, p.y, g); err != nil {
-			return err
-		}
-		if err := it.Finite(a.gy, a.yy.Data); err != nil {
+		if err := a.lower(it, p.x, p.y, g, false); err != nil {
 			return err
 		}
 		if p.groups[1] > 0 {
@@ -161,7 +155,7 @@ func (m *newton) readPart(it *bilevel.Iteration, p *point, lower bool) error {
 }
 
 func (m *newton) askPart(it *bilevel.Iteration, p *point, lower bool) error {
-	o, a, t, now := it.Oracle(), &m.asker, &p.part, m.now
+	a, t, now := &m.asker, &p.part, m.now
 	was := now.part.vectors()
 	t.n = [2]float64{}
 	for i, v := range t.vectors() {
@@ -176,7 +170,7 @@ func (m *newton) askPart(it *bilevel.Iteration, p *point, lower bool) error {
 			return nil
 		}
 		m.credit -= n
-		if err := o.GradF(a.fx, a.fy, p.x, p.y, g); err != nil {
+		if err := it.Oracle().GradF(a.fx, a.fy, p.x, p.y, g); err != nil {
 			return err
 		}
 		mat.Axpy(t.fx, n, a.fx)
@@ -192,30 +186,23 @@ func (m *newton) askPart(it *bilevel.Iteration, p *point, lower bool) error {
 	}
 	bin = 0
 	return m.sides[1].each(m.of, func(g []bilevel.Sample, n float64) error {
-		if err := o.GradG(a.gy, p.x, p.y, g); err != nil {
-			return err
-		}
-		if err := o.HessG(a.yy, p.x, p.y, g); err != nil {
+		if err := a.lower(it, p.x, p.y, g, !lower); err != nil {
 			return err
 		}
 		m.credit -= 2 * n
 		t.n[1] += n
 		mat.Axpy(t.gy, n, a.gy)
-		mat.AddScaledSym(t.yy, t.yy, n, a.yy)
-		if err := it.Finite(a.gy, a.yy.Data); err != nil || lower {
-			return err
+		if mat.AddScaledSym(t.yy, t.yy, n, a.yy); lower {
+			return nil
 		}
 		m.credit -= n
-		if err := o.CrossG(a.xy, p.x, p.y, g); err != nil {
-			return err
-		}
 		mat.AddScaled(t.xy, t.xy, n, a.xy)
 		if err := a.influence(now, m.curve.e); err != nil {
 			return err
 		}
 		mat.Axpy(t.q.Row(bin), n, a.r)
 		bin = (bin + 1) % bins
-		return it.Finite(a.xy.Data)
+		return nil
 	})
 }
 

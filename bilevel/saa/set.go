@@ -22,6 +22,9 @@ func (s *step) within(free []int, p *point, radius float64) {
 			longest = max(longest, math.Abs(t))
 		}
 		if longest <= 2*radius || ridge > 1e18*top {
+			if ridge > 0 { // the face is of another M
+				s.faces = -1
+			}
 			return
 		}
 		more := max(ridge, top/64)
@@ -131,12 +134,14 @@ func (s *step) face(free []int, p *point, lip, value float64) float64 {
 	}
 	values, vt := s.eig.Values(), s.eig.VectorsT()
 	k := 0
+	s.faces = -1
 	for e := n - 1; e >= 0 && values[e] > 1e-3; e-- {
 		copy(pi.Row(k), vt.Row(e))
 		base[k] = max(0, 1/values[e]-1) * lip
 		k++
 	}
 	if k == 0 {
+		s.faces = 0
 		return value
 	}
 	red := s.red.View(0, k)
@@ -151,6 +156,7 @@ func (s *step) face(free []int, p *point, lip, value float64) float64 {
 	if q.Chol.Factor(&red) != nil {
 		return value
 	}
+	s.faces = k
 	q.Chol.SolveVec(s.r[:k], s.r[:k])
 	for t := 1.0; t > 1e-3; t /= 4 {
 		copy(q.To, q.S)
@@ -186,16 +192,27 @@ func (s *step) onto(t []float64, free []int, p *point) {
 	}
 }
 
-// open says that the set lets x go both ways along which B is least.
-func (s *step) open(c *curvature, p *point) bool {
-	v, t := c.eig.VectorsT().Row(0), s.t[:len(c.free)]
-	for _, eps := range []float64{0x1p-20, -0x1p-20} {
-		clear(t)
-		mat.Axpy(t, eps, v)
-		s.onto(t, c.free, p)
-		if mat.Axpy(t, -eps, v); mat.Norm(t) > 0x1p-23 {
-			return false
+// trace is that of cov in M⁻¹ on the face that s ends on.
+func (s *step) trace(cov *mat.Dense) (sum float64) {
+	n, k := cov.Cols, s.faces
+	pi := s.pi.View(0, 0, n, n)
+	for a := range k {
+		mat.MulVec(s.t[:n], cov, pi.Row(a))
+		for b := range k {
+			s.r[b] = mat.Dot(pi.Row(b), s.t[:n])
 		}
+		s.quad.Chol.SolveVec(s.r[:k], s.r[:k])
+		sum += s.r[a]
 	}
-	return true
+	return sum
+}
+
+// open says that most of the direction along which B is least lies in that face.
+func (s *step) open(c *curvature) bool {
+	v, sum := c.eig.VectorsT().Row(0), 0.0
+	for a := range s.faces {
+		d := mat.Dot(s.pi.Row(a)[:len(v)], v)
+		sum += d * d
+	}
+	return s.faces < 0 || sum > 0.5
 }

@@ -20,10 +20,12 @@ type step struct {
 	model   float64 // hᵀs + ½sᵀBs
 	length  float64 // √(sᵀMs)
 	pressed bool    // against Δ
+	falls   float64 // what F may fall by where it curves down, beyond noise
 	quad    boxqp.QP
 
 	z, w, t, r, a []float64 // scratch of another set
-	pi            mat.Dense
+	pi            mat.Dense // its first rows span the face that s ends on
+	faces         int       // how many; -1: not known
 	sym, red      mat.Sym
 	eig           eig.Symmetric
 }
@@ -50,9 +52,11 @@ func (s *step) width(i int) float64 {
 	return math.Inf(1)
 }
 
-// follow adds u + Js to y, with u and J of p.
+// follow adds u + Js to y, of p; Js where u leaps.
 func (s *step) follow(y []float64, p *point) {
-	mat.Axpy(y, 1, p.u)
+	if !p.leaps() {
+		mat.Axpy(y, 1, p.u)
+	}
 	for i, v := range s.s {
 		if v != 0 {
 			mat.Axpy(y, v, p.jt.Row(i))
@@ -62,7 +66,7 @@ func (s *step) follow(y []float64, p *point) {
 
 func (s *step) find(c *curvature, p *point, radius, stat float64) {
 	clear(s.s)
-	s.pred, s.model, s.length = 0, 0, 0
+	s.pred, s.model, s.length, s.falls, s.faces = 0, 0, 0, 0, -1
 	n := len(c.free)
 	if n == 0 {
 		return
@@ -76,7 +80,7 @@ func (s *step) find(c *curvature, p *point, radius, stat float64) {
 		q.G[a] = p.h[i] * p.unit[i] / c.scale
 		q.Lo[a], q.Hi[a] = max(-radius, (lo-p.x[i])/p.unit[i]), min(radius, (hi-p.x[i])/p.unit[i])
 	}
-	falls := s.falls(c, p, radius, stat)
+	turned := s.turn(c, p, radius, stat)
 	for a, i := range c.free {
 		most := radius * p.sure[i]
 		q.Lo[a], q.Hi[a] = max(-most, q.Lo[a]), min(most, q.Hi[a])
@@ -111,21 +115,19 @@ func (s *step) find(c *curvature, p *point, radius, stat float64) {
 	for _, i := range c.free {
 		s.model += s.s[i] * mat.Dot(c.b.Row(i), s.s) / 2
 	}
-	if falls {
+	if turned {
 		s.pred = min(s.pred, s.model)
 	}
 }
 
-// falls turns G so that s goes on where B is negative: h may be noise there, and M has s as short as h. Not without
-// bounds, since F curves down along flats, too.
-func (s *step) falls(c *curvature, p *point, radius, stat float64) (any bool) {
+// turn notes falls and, within bounds, turns G so that s goes on there: h may be noise, and M has s as short as h.
+// Not without bounds, since F curves down along flats, too.
+func (s *step) turn(c *curvature, p *point, radius, stat float64) (any bool) {
 	open := func(i int) bool { return math.IsInf(s.width(i), 1) }
-	if s.box == nil || !(c.below < -0x1p-20) || slices.ContainsFunc(c.free, open) {
-		return false
-	}
+	closed := s.box != nil && !slices.ContainsFunc(c.free, open)
 	q, values, slope := &s.quad, c.eig.Values(), c.normInv(p.h, p.unit)
 	for e, l := range values {
-		if l/values[0]*c.below > -0x1p-20 {
+		if !(l/values[0]*c.below < -0x1p-20) {
 			break
 		}
 		v := c.eig.VectorsT().Row(e)
@@ -136,7 +138,10 @@ func (s *step) falls(c *curvature, p *point, radius, stat float64) (any bool) {
 				far = min(far, max(q.Lo[a]/d, q.Hi[a]/d))
 			}
 		}
-		if -l*far*far*c.scale > max(2*stat, slope*slope) {
+		if fall := -l * far * far * c.scale / 2; fall > max(stat, slope*slope/2) {
+			if s.falls = max(s.falls, fall); !closed {
+				continue
+			}
 			any = true
 			mat.Axpy(q.G, sign*l*far-g, v)
 			for a, i := range c.free { // σ_i holds nothing here
@@ -160,14 +165,4 @@ func (s *step) to(dst, x []float64) {
 		lo, hi := s.bounds(i)
 		dst[i] = min(max(v+s.s[i], lo), hi)
 	}
-}
-
-// cut shortens s to a share of itself.
-func (s *step) cut(share float64) {
-	for i := range s.s {
-		s.s[i] *= share
-	}
-	s.length *= share
-	s.pred *= share // at least
-	s.model *= share
 }

@@ -171,9 +171,8 @@ func (a *asker) askF(it *bilevel.Iteration, to *sums, p *point, x, y []float64, 
 	return nil
 }
 
-// askG adds a group of samples φ at (x, y).
-func (a *asker) askG(it *bilevel.Iteration, to *sums, p *point, e *mat.Dense, x, y []float64,
-	group []bilevel.Sample, n float64) error {
+// lower asks for g_y and g_yy and, if cross, g_xy.
+func (a *asker) lower(it *bilevel.Iteration, x, y []float64, group []bilevel.Sample, cross bool) error {
 	o := it.Oracle()
 	if err := o.GradG(a.gy, x, y, group); err != nil {
 		return err
@@ -181,10 +180,19 @@ func (a *asker) askG(it *bilevel.Iteration, to *sums, p *point, e *mat.Dense, x,
 	if err := o.HessG(a.yy, x, y, group); err != nil {
 		return err
 	}
+	if err := it.Finite(a.gy, a.yy.Data); err != nil || !cross {
+		return err
+	}
 	if err := o.CrossG(a.xy, x, y, group); err != nil {
 		return err
 	}
-	if err := it.Finite(a.gy, a.yy.Data, a.xy.Data); err != nil {
+	return it.Finite(a.xy.Data)
+}
+
+// askG adds a group of samples φ at (x, y).
+func (a *asker) askG(it *bilevel.Iteration, to *sums, p *point, e *mat.Dense, x, y []float64,
+	group []bilevel.Sample, n float64) error {
+	if err := a.lower(it, x, y, group, true); err != nil {
 		return err
 	}
 	w := 1.0
@@ -233,8 +241,7 @@ func (a *asker) influence(p *point, e *mat.Dense) error {
 	return nil
 }
 
-// weigh returns by what a group of n samples of a stream counts: no derivative of it, with the square
-// of its length, is longer than twice the second longest of all. It notes how long they are.
+// weigh returns by what a group of n samples counts, whose derivatives have these squares, and notes these.
 func (a *asker) weigh(to *sums, k int, n float64, squares ...float64) float64 {
 	w := 1.0
 	for e, sq := range squares {

@@ -9,8 +9,7 @@ import (
 	"stable/mat"
 )
 
-// try reads all samples, or the part, at the end of the step, and takes it where F falls as foreseen. A part
-// whose error is too large may take it back alone.
+// try reads all samples, or the part, at the end of the step, and takes it where F falls as foreseen.
 func (m *newton) try(it *bilevel.Iteration, stat float64) (good bool, err error) {
 	p, t, c, s := m.now, m.to, m.curve, m.step.s
 	m.step.to(t.x, p.x)
