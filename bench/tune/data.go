@@ -255,7 +255,7 @@ func (s *dataSet) prepare(parts []*data.Data, regression bool) error {
 		most /= n
 	}
 	if n := len(s.used); n == 0 || n > max(most, most*most/design.Rows()) { // few rows take their own coordinates
-		return fmt.Errorf("%s: %d features with a value other than 0 in the %d rows that are not for the test, want 1 to %d",
+		return fmt.Errorf("%s: %d features with a value other than 0 in the %d rows that are not for the test, want 1 to %d (more with fewer rows): leave out those that few rows hold",
 			s.files[0].Path, n, design.Rows(), max(most, most*most/design.Rows()))
 	}
 	all := append([]*data.Data{design}, parts...)
