@@ -16,8 +16,8 @@ type Health struct {
 
 	// Gap is what is left of F(x) − F*: ½(hᵀM⁻¹h + tr M⁻¹C) over the entries that no bound holds,
 	// with M a learned Hessian of F and C the covariance of h; the second part is
-	// observe.LocalLimit. In a set without bounds for each entry the first part is what the last
-	// step promised. +Inf where M has a negative eigenvalue.
+	// observe.LocalLimit. In a set without bounds for each entry they are what the last step
+	// promised, and that of its face. +Inf where F clearly curves down.
 	Gap float64
 
 	// MuG is the μ_g that the method was told, 0 for none. Least is the least eigenvalue of g_yy
