@@ -243,7 +243,7 @@ func TestHealthOnAFace(t *testing.T) {
 			h, _ := s.Health()
 			return assert.False(t, math.IsNaN(h.StdErr))
 		}})
-		assert.Empty(t, r.Warnings)
+		assert.NotRegexp(t, "F |hardly", strings.Join(r.Warnings, "; "))
 		if require.ErrorIs(t, err, want); want == nil {
 			h, _ := s.Health()
 			assert.Less(t, h.Gap, 1e-6) // ½‖h‖² is above 2
