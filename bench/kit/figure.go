@@ -61,7 +61,7 @@ func Table(w io.Writer, lines [][]string) {
 func Rows(w io.Writer, lines [][]string) {
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	for _, cells := range lines {
-		fmt.Fprintln(tw, strings.ReplaceAll(strings.TrimRight(strings.Join(cells, "\t"), "\t "), "NaN", "–"))
+		fmt.Fprintln(tw, strings.TrimRight(strings.Join(cells, "\t"), "\t "))
 	}
 	tw.Flush()
 }

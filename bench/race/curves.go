@@ -6,6 +6,7 @@ import (
 	"io"
 	"math"
 	"slices"
+	"strings"
 
 	"stable/bench/kit"
 	"stable/bench/plot"
@@ -186,8 +187,8 @@ func (t *tournament) curveTables(w io.Writer, p *problem, curves []curve, at []f
 		if t.median {
 			spread = fmt.Sprintf("%.2e, %.1e…%.1e", c.end(), kit.Last(c.lo), kit.Last(c.hi))
 		}
-		lines = append(lines, []string{c.entrant.Name, spread, fmt.Sprintf("%.1e", c.within(c.evals, evals)),
-			fmt.Sprintf("%.1e", c.within(c.seconds, seconds)), fmt.Sprintf("%d of %d", c.failed, t.trials),
+		lines = append(lines, []string{c.entrant.Name, spread, dash("%.1e", c.within(c.evals, evals)),
+			dash("%.1e", c.within(c.seconds, seconds)), fmt.Sprintf("%d of %d", c.failed, t.trials),
 			c.perSample(samples), c.reached(at, first/20)})
 		if c.entrant.tuned() {
 			text, edge := c.entrant.describe(p, c.entrant.grid()[kit.Last(c.rank)[0][0]])
@@ -200,6 +201,7 @@ func (t *tournament) curveTables(w io.Writer, p *problem, curves []curve, at []f
 	}
 }
 
+func dash(f string, v float64) string { return strings.Replace(fmt.Sprintf(f, v), "NaN", "–", 1) }
 func (c curve) perSample(n float64) string {
 	return fmt.Sprintf("%.3g, %.2g", kit.Last(c.evals)/n, 1e6*kit.Last(c.seconds)/n)
 }
@@ -246,7 +248,7 @@ func (t *tournament) survival(w io.Writer) error {
 				ahead[i]++
 			}
 			ratio[1+i] = fmt.Sprintf("%.3g", over)
-			ratio[3+i] = fmt.Sprintf("%.3g", rival.end()/c.within(c.evals, kit.Last(rival.evals)))
+			ratio[3+i] = dash("%.3g", rival.end()/c.within(c.evals, kit.Last(rival.evals)))
 		}
 		errs, ratios, costs = append(errs, append(line, end...)), append(ratios, ratio), append(costs, cost)
 	}

@@ -10,8 +10,7 @@
 //
 // whose root is the M-estimator of all samples. No method does better in the long run (Hájek, Le Cam;
 // van der Vaart, Asymptotic Statistics, 1998, chapters 5 and 8). An old sample is asked again by its
-// name, which costs an evaluation and no sample. On a finite sum the last block is the sum itself, and
-// the same steps are those of a deterministic method of second order.
+// name, which costs an evaluation and no sample.
 //
 // # The equations
 //
@@ -104,11 +103,12 @@
 // are asked at each point, or as many as [Newton.Calls] pays for. A step minimises hᵀs + ½sᵀ∇²Fs over
 // the bounds and |s_i| ≤ Δℓ_i, by conjugate gradients on the free face with products with ∇²F
 // (implicit.Function), each of which asks all samples at one more point; on a stream until a round gains a
-// fifth of the mean, at most 40, and 120 near a stationary point of a sum. ϱ and Δ are as above. ℓ_i² ≤
-// ‖y‖_H‖v‖_H/|D_i|, D = diag(f_xx − vᵀg_yxx), unless that is seen not to be diagonal. x_i stays where less than 3
-// groups of samples know it, or its effect is rounding; groups are not weighed. Gap is what F fell by in the block,
-// times the new samples' share of h. Memory 3dx·dy + 25dx + 3dy² numbers. Between the ends of blocks the answer is
-// that of half the samples; units of y are not kept bit for bit.
+// fifth of the mean, at most 40, and 120 near a stationary point of a sum. ϱ and Δ are as above; a step
+// that fails is tried at a quarter of itself first. Steps go on until one promises a tenth of what the new samples
+// brought. ℓ_i² ≤ ‖y‖_H‖v‖_H/|D_i|, D = diag(f_xx − vᵀg_yxx), unless that is seen not to be diagonal. x_i stays where
+// less than 3 groups of samples know it, or its effect is rounding; groups are not weighed. Gap is what F fell by in
+// the block, times the new samples' share of h. Memory 3dx·dy + 25dx + 3dy² numbers. Between the ends of blocks the
+// answer is that of half the samples; units of y are not kept bit for bit.
 //
 // # Sources
 //

@@ -190,8 +190,7 @@ func (a *asker) lower(it *bilevel.Iteration, x, y []float64, group []bilevel.Sam
 }
 
 // askG adds a group of samples φ at (x, y).
-func (a *asker) askG(it *bilevel.Iteration, to *sums, p *point, e *mat.Dense, x, y []float64,
-	group []bilevel.Sample, n float64) error {
+func (a *asker) askG(it *bilevel.Iteration, to *sums, p *point, e *mat.Dense, x, y []float64, group []bilevel.Sample, n float64) error {
 	if err := a.lower(it, x, y, group, true); err != nil {
 		return err
 	}
