@@ -3,6 +3,8 @@
 package boxqp
 
 import (
+	"slices"
+
 	"stable/chol"
 	"stable/mat"
 )
@@ -11,7 +13,7 @@ import (
 type QP struct {
 	A            mat.Sym
 	G, Lo, Hi, S []float64
-	R, To, dir   []float64     // gradient, trial point, direction; the callers use To as scratch
+	R, To        []float64     // gradient, step; the callers use To as scratch
 	Chol         chol.Cholesky // of the last Newton step; the callers use it as scratch
 	free         []int
 	sub          mat.Sym
@@ -19,7 +21,7 @@ type QP struct {
 
 // Resize makes room for n variables; content is lost. It allocates only at a size not seen before.
 func (q *QP) Resize(n int) {
-	for _, v := range []*[]float64{&q.G, &q.Lo, &q.Hi, &q.S, &q.R, &q.To, &q.dir} {
+	for _, v := range []*[]float64{&q.G, &q.Lo, &q.Hi, &q.S, &q.R, &q.To} {
 		if cap(*v) < n {
 			*v = make([]float64, n)
 		}
@@ -31,18 +33,16 @@ func (q *QP) Resize(n int) {
 }
 
 // Solve writes the minimiser s and returns q(s). Each iteration is a sweep of coordinate descent,
-// then a projected Newton step (Bertsekas, SIAM J. Control Optim. 20, 1982) with Armijo's rule. It
-// ends when q no longer falls, or after 100 iterations.
+// then Newton steps over the variables that no bound holds (an active set; Nocedal, Wright, Numerical
+// Optimization, section 16.5). It ends when q no longer falls, or after 100 iterations.
 func (q *QP) Solve() (value float64) {
 	clear(q.S)
 	for range 100 {
 		before := value
 		q.sweep()
-		value = q.At(q.S)
 		q.gradient()
-		if q.newton() {
-			value = q.search(value)
-		}
+		q.newton()
+		value = q.At(q.S)
 		if !(value < before) {
 			break
 		}
@@ -75,46 +75,48 @@ func (q *QP) sweep() {
 	}
 }
 
-// search halves the step along dir until q falls sufficiently; if it never does, s stays.
-func (q *QP) search(value float64) float64 {
-	for t := 1.0; t > 1e-12; t /= 2 {
-		slope := 0.0
-		for i, si := range q.S {
-			q.To[i] = min(max(si+t*q.dir[i], q.Lo[i]), q.Hi[i])
-			slope += q.R[i] * (q.To[i] - si)
-		}
-		if at := q.At(q.To); at < value && at <= value+1e-4*slope {
-			copy(q.S, q.To)
-			return at
-		}
-	}
-	return value
-}
-
-func (q *QP) newton() bool {
+// newton minimises over the variables that no bound holds: steps end at the first bound, which then does.
+func (q *QP) newton() {
 	q.free = q.free[:0]
-	clear(q.dir)
 	for i, r := range q.R {
 		if !(q.S[i] <= q.Lo[i] && r > 0 || q.S[i] >= q.Hi[i] && r < 0) {
 			q.free = append(q.free, i)
 		}
 	}
-	n := len(q.free)
-	sub := q.sub.View(0, n)
-	for k, i := range q.free {
-		q.To[k] = -q.R[i]
-		for l, j := range q.free[:k+1] {
-			sub.Row(k)[l] = q.A.Row(i)[j]
+	for n := len(q.free); n > 0; n = len(q.free) {
+		sub := q.sub.View(0, n)
+		for k, i := range q.free {
+			q.To[k] = -q.R[i]
+			for l, j := range q.free[:k+1] {
+				sub.Row(k)[l] = q.A.Row(i)[j]
+			}
 		}
+		if q.Chol.Factor(&sub) != nil {
+			return
+		}
+		q.Chol.SolveVec(q.To[:n], q.To[:n])
+		t, first := 1.0, -1
+		for k, i := range q.free {
+			if u := max((q.Lo[i]-q.S[i])/q.To[k], (q.Hi[i]-q.S[i])/q.To[k]); u < t {
+				t, first = u, k
+			}
+		}
+		for k, i := range q.free {
+			v := q.S[i] + t*q.To[k]
+			if k == first {
+				v = q.Hi[i]
+				if q.To[k] < 0 {
+					v = q.Lo[i]
+				}
+			}
+			q.S[i] = min(max(v, q.Lo[i]), q.Hi[i])
+		}
+		q.gradient()
+		if first < 0 {
+			return
+		}
+		q.free = slices.Delete(q.free, first, first+1)
 	}
-	if n == 0 || q.Chol.Factor(&sub) != nil {
-		return false
-	}
-	q.Chol.SolveVec(q.To[:n], q.To[:n])
-	for k, i := range q.free {
-		q.dir[i] = q.To[k]
-	}
-	return true
 }
 
 // At returns q(z).
