@@ -9,7 +9,6 @@ import (
 	"stable/bilevel/quadratic"
 )
 
-// F at the iterates of a run, of a problem that tells its derivatives and values alone.
 func ExampleTruth() {
 	p, err := quadratic.New(quadratic.Options{Dx: 3, Dy: 4, Seed: 5, SigmaFx: 0.1, SigmaGy: 0.1, SigmaGyy: 0.3})
 	if err != nil {

@@ -51,7 +51,7 @@ type Function struct {
 	grad, x, y           []float64 // of the last Gradient, q there, and its point
 	js, q, dx            []float64
 	crossed              bool // gxy belongs to that point
-	known                bool // there is one
+	known, noise         bool // there is one; g_y was rounding
 }
 
 // New returns F of p, which must have exact oracles unless Xi and Phi are set. Memory dy², and dx·dy
@@ -78,7 +78,7 @@ func (f *Function) Solve(y, x []float64, tol float64) error {
 	if len(x) != len(f.x) || len(y) != len(f.y) {
 		panic("implicit: Solve: dimension mismatch")
 	}
-	f.known = false
+	f.known, f.noise = false, false
 	if err := f.p.GradG(f.gy, x, y, f.Phi); err != nil {
 		return err
 	}
@@ -97,7 +97,7 @@ func (f *Function) Solve(y, x []float64, tol float64) error {
 		}
 		size = max(size, now)
 		if !f.move(y, x) {
-			if length <= 1e-6*size { // g_y is all rounding
+			if length <= 1e-6*size || f.noise { // g_y is all rounding
 				return nil
 			}
 			break
@@ -120,6 +120,12 @@ func (f *Function) move(y, x []float64) bool {
 			f.gy, f.next = f.next, f.gy
 			return true
 		}
+	}
+	copy(f.at, y) // where g_y is rounding, it still follows g_yy over a longer way
+	mat.Axpy(f.at, -0x1p20, f.newton)
+	if f.p.GradG(f.next, x, f.at, f.Phi) == nil {
+		mat.Axpy(f.next, 0x1p20, f.gy)
+		f.noise = mat.Norm(f.next) <= 0x1p19*before
 	}
 	return false
 }
@@ -158,7 +164,7 @@ func (f *Function) Gradient(grad, x, y []float64) (float64, error) {
 }
 
 // HessVec writes ∇²F(x)·s at the point of the last Gradient, with relative error of order 1e-6, given
-// y = y*(x) to rounding. dst may be s. Errors are those of GradF, HessVecG and CrossVecG, at one more
+// y = y*(x) to rounding, and x of one size. dst may be s. Errors are those of GradF, HessVecG and CrossVecG, at one more
 // point, and of CrossG once for each Gradient. It panics if there has been no Gradient.
 //
 // # How it works

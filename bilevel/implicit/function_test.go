@@ -75,7 +75,6 @@ func TestTruthOfTwoLosses(t *testing.T) {
 	}
 }
 
-// The residual tells the distance from y*; the value is off by its square.
 func TestFunctionTolerance(t *testing.T) {
 	p := rows(t)
 	dx, dy := p.Dims()

@@ -298,7 +298,6 @@ func TestTolerance(t *testing.T) {
 	}
 }
 
-// HOAG looks at F where it is known.
 func TestHOAGValues(t *testing.T) {
 	q := bileveltest.Must(quadratic.New(quadratic.Options{}))
 	v := valued{q, new(int)}

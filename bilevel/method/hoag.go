@@ -36,6 +36,7 @@ type hoag struct {
 	sum   *watched
 	h, y  []float64
 	first float64 // norm of the projected hypergradient at the start
+	exact bool    // y is settled to rounding
 }
 
 func (m HOAG) Start(it *bilevel.Iteration) (bilevel.Stepper, error) {
@@ -79,6 +80,9 @@ func (m *hoag) Step(it *bilevel.Iteration) error {
 	if m.first > 0 {
 		eps *= min(1, m.m.ProjGrad()/m.first)
 	}
+	if m.exact {
+		eps = 0
+	}
 	m.sum.err = nil
 	err := m.f.Solve(y, x, eps)
 	if m.sum.err != nil {
@@ -111,7 +115,9 @@ func (m *hoag) report(it *bilevel.Iteration, before float64) error {
 	if alpha /= before; !mat.IsFinite(alpha) {
 		alpha = 0
 	}
-	if m.m.Done() {
+	if m.m.Done() && !m.exact { // values off y*(x) may have ended the search
+		m.exact = true
+	} else if m.m.Done() {
 		alpha = max(alpha, 1)
 		it.Arrive()
 	}
@@ -128,6 +134,7 @@ func (m *hoag) Vectors(visit func(name string, v []float64)) {
 
 func (m *hoag) State(t *bilevel.State) {
 	t.Float(&m.first)
+	t.Flag(&m.exact)
 	m.m.State(t)
 }
 
@@ -144,7 +151,7 @@ func (p *watched) GradG(gy, x, y []float64, phi []bilevel.Sample) error {
 	if err == nil {
 		err = p.it.Finite(gy)
 	}
-	if p.err == nil {
+	if p.err == nil && !errors.Is(err, bilevel.ErrDomain) {
 		p.err = err
 	}
 	return err

@@ -3,6 +3,8 @@ package method_test
 import (
 	"context"
 	"fmt"
+	"math"
+	"math/rand/v2"
 	"slices"
 	"testing"
 
@@ -10,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"stable/bilevel"
+	"stable/bilevel/auto"
 	"stable/bilevel/bileveltest"
 	"stable/bilevel/implicit"
 	"stable/bilevel/method"
@@ -68,4 +71,33 @@ func ExampleRegistry() {
 	// SAA-Newton
 	// S-TFBO
 	// HOAG
+}
+
+// HOAG arrives at stationary points alone, in mixed units, too, and turns back where g has no value.
+func TestHOAGArrives(t *testing.T) {
+	var g [6]float64
+	for seed := range uint64(20) {
+		rng, c, b := rand.New(rand.NewPCG(seed, 1)), make([]float64, 6), make([]float64, 6)
+		for j := range c {
+			c[j], b[j] = math.Pow(1000, 2*rng.Float64()-1), rng.NormFloat64()
+		}
+		p := bileveltest.Must(auto.New(auto.Losses{Dx: 6, Dy: 6, Upper: 1, Lower: 1,
+			F: func(_, y auto.Vec, _ bilevel.Sample) auto.Num {
+				return y.Mul(auto.Data(c)).Sub(auto.Data(b)).SquaredNorm().Add(y.At(0).Mul(y.At(1)).Scale(c[0] * c[1]))
+			},
+			G: func(x, y auto.Vec, _ bilevel.Sample) auto.Num {
+				return y.Sub(x).SquaredNorm().Scale(0.5).Add(y.Exp().Sum().Scale(1e-3))
+			}}))
+		s := bileveltest.Must(bilevel.New(p, method.HOAG{}, bilevel.Options{}))
+		r, _ := s.Run(t.Context(), bilevel.Run{Steps: 3000}) // or no y*(x) is found
+		bileveltest.Must(implicit.NewTruth(p).Objective(g[:], r.X))
+		for j, v := range g {
+			assert.True(t, r.Reason != bilevel.Arrived || math.Abs(v/c[j]) < 1e-4, "seed %d: %v", seed, v)
+		}
+	}
+	p := bileveltest.Must(auto.New(auto.Losses{Dx: 1, Dy: 1, Upper: 1, Lower: 1,
+		F: func(_, y auto.Vec, _ bilevel.Sample) auto.Num { return y.At(0).Shift(-3).Square() },
+		G: func(x, y auto.Vec, _ bilevel.Sample) auto.Num { return x.At(0).Mul(y.At(0)).Sub(y.At(0).Log()) }}))
+	s := bileveltest.Must(bilevel.New(p, method.HOAG{}, bilevel.Options{Set: bilevel.UniformBox(1, 0.1, 9), X0: []float64{5}, Y0: []float64{1}}))
+	assert.InDelta(t, 1./3, bileveltest.Must(s.Run(t.Context(), bilevel.Run{Steps: 100})).X[0], 1e-6)
 }
