@@ -140,9 +140,6 @@ func sumSquaresSubVector(s Shape, a []float64, lda int, b []float64, ldb int) fl
 }
 
 func dotVector(x, y []float64) float64 {
-	if wide() {
-		return dotAVX512(x, y)
-	}
 	y = y[:len(x)]
 	var s0, s1, s2, s3 vec
 	i := 0
@@ -404,10 +401,6 @@ func reflectVector(x0, x1, x2, x3, v, u []float64, f0, f1, f2, f3 float64) (s0, 
 }
 
 func rotateVector(x, y []float64, s, tau float64) {
-	if wide() {
-		rotateAVX512(x, y, s, tau)
-		return
-	}
 	n := len(x)
 	y = y[:n]
 	bs, ms := archsimd.BroadcastFloat64x4(s), archsimd.BroadcastFloat64x4(-s)

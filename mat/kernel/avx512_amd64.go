@@ -60,31 +60,6 @@ func sumSquaresAVX512(s Shape, a []float64, lda int) float64 {
 	return Sum(&t)
 }
 
-func dotAVX512(x, y []float64) float64 {
-	y = y[:len(x)]
-	var s0, s1, s2, s3 vec8
-	i := 0
-	for ; i+4*Panel <= len(x); i += 4 * Panel {
-		a, b := x[i:i+4*Panel:i+4*Panel], y[i:i+4*Panel:i+4*Panel]
-		s0 = archsimd.LoadFloat64x8Array((*array8)(a[0*Panel:])).MulAdd(archsimd.LoadFloat64x8Array((*array8)(b[0*Panel:])), s0)
-		s1 = archsimd.LoadFloat64x8Array((*array8)(a[1*Panel:])).MulAdd(archsimd.LoadFloat64x8Array((*array8)(b[1*Panel:])), s1)
-		s2 = archsimd.LoadFloat64x8Array((*array8)(a[2*Panel:])).MulAdd(archsimd.LoadFloat64x8Array((*array8)(b[2*Panel:])), s2)
-		s3 = archsimd.LoadFloat64x8Array((*array8)(a[3*Panel:])).MulAdd(archsimd.LoadFloat64x8Array((*array8)(b[3*Panel:])), s3)
-	}
-	for ; i+Panel <= len(x); i += Panel {
-		s0 = archsimd.LoadFloat64x8Array((*array8)(x[i:])).MulAdd(archsimd.LoadFloat64x8Array((*array8)(y[i:])), s0)
-	}
-	if i < len(x) {
-		a, _ := archsimd.LoadFloat64x8Part(x[i:])
-		b, _ := archsimd.LoadFloat64x8Part(y[i:])
-		s1 = a.MulAdd(b, s1)
-	}
-	var t [8]float64
-	s0.Add(s1).Add(s2.Add(s3)).StoreArray((*array8)(t[:]))
-	archsimd.ClearAVXUpperBits()
-	return Sum(&t)
-}
-
 func axpyAVX512(y []float64, s float64, x []float64) {
 	x = x[:len(y)]
 	a := archsimd.BroadcastFloat64x8(s)
@@ -242,20 +217,6 @@ func subRowsAVX512(y, s, x []float64, ld int) {
 			at += ld
 		}
 		old.Sub(t).StoreArray((*array8)(y[j:]))
-	}
-	archsimd.ClearAVXUpperBits()
-}
-
-func rotateAVX512(x, y []float64, s, tau float64) {
-	n := len(x)
-	y = y[:n]
-	bs, ms := archsimd.BroadcastFloat64x8(s), archsimd.BroadcastFloat64x8(-s)
-	bt, mt := archsimd.BroadcastFloat64x8(tau), archsimd.BroadcastFloat64x8(-tau)
-	for j := 0; j+Panel <= n; j += Panel {
-		k := j + Panel
-		g, h := archsimd.LoadFloat64x8Array((*array8)(x[j:k:k])), archsimd.LoadFloat64x8Array((*array8)(y[j:k:k]))
-		ms.MulAdd(bt.MulAdd(g, h), g).StoreArray((*array8)(x[j:k:k]))
-		bs.MulAdd(mt.MulAdd(h, g), h).StoreArray((*array8)(y[j:k:k]))
 	}
 	archsimd.ClearAVXUpperBits()
 }

@@ -3,9 +3,6 @@
 package kernel
 
 func dotVector(x, y []float64) float64 {
-	if wide() {
-		return dotAVX512(x, y)
-	}
 	y = y[:len(x)]
 	var s0, s1, s2, s3 vec
 	i := 0

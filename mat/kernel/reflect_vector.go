@@ -58,10 +58,6 @@ func reflectVector(x0, x1, x2, x3, v, u []float64, f0, f1, f2, f3 float64) (s0, 
 }
 
 func rotateVector(x, y []float64, s, tau float64) {
-	if wide() {
-		rotateAVX512(x, y, s, tau)
-		return
-	}
 	n := len(x)
 	y = y[:n]
 	bs, ms := spread(s), spread(-s)
