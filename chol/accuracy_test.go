@@ -234,7 +234,6 @@ func testPivotsWithoutDigits(t *testing.T) {
 	require.Greater(t, factored, count/10)
 }
 
-// A sum may drop many small terms.
 func TestDominanceHasAMargin(t *testing.T) {
 	for _, n := range []int{15, 33, 100} {
 		a := mat.NewSym(n)

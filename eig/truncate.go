@@ -56,7 +56,7 @@ type Truncator struct {
 //
 // dst may be a, which is else only read; where P = a stays in place, its factor is computed at once.
 // Errors: ErrNotFinite (a or mu), ErrNoConvergence (never seen); dst is then as before. It panics if
-// the orders differ. A route taken at that order before allocates nothing. Costs and errors: the
+// the orders differ. A route taken so at that order before allocates nothing. Costs and errors: the
 // package comment. Higham, Linear Algebra Appl. 103 (1988), theorem 2.1, shifted by mu.
 func (t *Truncator) Truncate(dst, a *mat.Sym, mu float64) (Report, error) {
 	if dst.N != a.N {
@@ -160,9 +160,10 @@ func (t *Truncator) byLanczos(a *mat.Sym, limit int) bool {
 	return t.complete()
 }
 
-// complete proves that P has no eigenvalue below mu but for rounding; krylov.invariant lets through
-// residuals of half the margin.
-func (t *Truncator) complete() bool { return t.chol.PosDef(&t.p, t.mu-8*eps*float64(t.p.N)*t.kry.norm) }
+// complete proves that P has no eigenvalue below mu but for rounding, all n of which are within 16u.
+func (t *Truncator) complete() bool {
+	return t.chol.PosDef(&t.p, t.mu-16*eps*math.Sqrt(float64(t.p.N))*t.kry.norm)
+}
 
 // byTridiagonal computes P from the eigenvectors of the smaller side of mu.
 func (t *Truncator) byTridiagonal(a *mat.Sym) error {

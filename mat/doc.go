@@ -1,8 +1,8 @@
 // Package mat holds dense and symmetric matrices and the kernels on them.
 //
 // Storage: float64 by rows with a stride, in structs with exported fields; View, AsSym and Lower
-// share memory. A Sym is its lower triangle. Entries above its diagonal, or between rows, are neither
-// read nor written.
+// share memory. A Sym is its lower triangle. What stands above its diagonal, or between rows, is not
+// written or used, though vectors may load it.
 //
 // Shapes and aliasing: the destination comes first, and inputs are not modified. Element-wise
 // functions (Copy, Scale, AddScaled, Recur, ProjectFrob and their Sym forms) and triangular solves

@@ -18,7 +18,6 @@ func FuzzProjectFrob(f *testing.F) {
 		[]byte{1, 2, 6, 5, 6, 5, 1, 6, 5}, []byte{1, 2, 6, 0, 0, 1, 0, 0, 1}, []byte{2, 1, 6, 3, 6, 4, 0, 5, 1, 128})
 }
 
-// Norms that overflow, factors that underflow, and what has no norm.
 func TestProjectFrobAtTheEdges(t *testing.T) {
 	for _, x := range [][]float64{
 		{3, -4}, {0, 0}, {}, {1.7e308, 1.7e308}, {1.5e308, 1.5e308}, {3e200, -4e200}, {3e-200, -4e-200},
