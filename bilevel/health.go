@@ -15,9 +15,10 @@ type Health struct {
 	Gradient, StdErr float64
 
 	// Gap is what is left of F(x) − F*: ½(hᵀM⁻¹h + tr M⁻¹C) over the entries that no bound holds,
-	// with M a learned Hessian of F and C the covariance of h; the second part is
-	// observe.LocalLimit. In a set without bounds for each entry they are what the last step
-	// promised, and that of its face. +Inf where F clearly curves down.
+	// and ½C_ii/|M_ii| of those that one may hold by chance, |h_i| < 2√C_ii, with M a learned Hessian
+	// of F and C the covariance of h; the second part is observe.LocalLimit. In a set without bounds
+	// for each entry they are what the last step promised, and that of its face. +Inf where F clearly
+	// curves down.
 	Gap float64
 
 	// MuG is the μ_g that the method was told, 0 for none. Least is the least eigenvalue of g_yy

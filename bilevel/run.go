@@ -41,8 +41,8 @@ type Run struct {
 	// Gap stops the run where Health.Gap, the method's estimate of F(x) − F* in the unit of f, has
 	// been at most Gap at every look in Window steps; there are 64 looks while the steps double.
 	// The true gap scatters about it as the samples do, by a factor of 2 or 3 more where x has few
-	// entries. A method without an estimate refuses; one that cannot tell yet gives +Inf: set a
-	// second stop rule.
+	// entries, and much more near the edge of a set without bounds for each entry. A method without
+	// an estimate refuses; one that cannot tell yet gives +Inf: set a second stop rule.
 	Gap float64
 
 	// Window is the number of steps for Tol and Gap. Default 100.

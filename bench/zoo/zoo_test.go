@@ -82,6 +82,15 @@ func gradient(p *problem) []float64 {
 	return append(fx, fy...)
 }
 
+// Samples change y*'s slope as they come in, and ∇²F with it: an old one kept runs at 10 to 50 times the limit.
+func TestCurvatureFollows(t *testing.T) {
+	e, err := method.Lookup(untuned())
+	require.NoError(t, err)
+	o, err := kit.Must(draw(6002, 92)).run(t.Context(), e, 1, []uint64{1000, 5000}, false)
+	require.NoError(t, err)
+	assert.Less(t, o.Ratio[1], 2.0)
+}
+
 func TestRare(t *testing.T) {
 	for seed := range uint64(5) {
 		s := drawRare(rand.New(rand.NewPCG(seed, 0)), 0, 0)

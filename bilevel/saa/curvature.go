@@ -3,7 +3,6 @@ package saa
 import (
 	"errors"
 	"math"
-	"slices"
 
 	"stable/bilevel"
 	"stable/eig"
@@ -22,7 +21,7 @@ type curvature struct {
 	best  []float64  // x_i there
 	reach []float64  // how far x_i alone goes until its row of g_xy is another; 0: not known, or X has a width
 	span  []float64  // the largest |x_i| so far; an effect of y that is rounding there is none
-	shift float64    // what Je_i has changed since, at most, over itself
+	shift float64    // drift
 	fresh bool       // rows were asked since the last step
 	j     *mat.Dense // Jᵀ when they were asked
 	n     int        // samples that there were then; 0: none
@@ -65,27 +64,27 @@ func (c *curvature) age() {
 // share is the number of samples that rows are asked of, at least.
 func (c *curvature) share(dx int) int { return max(4*(dx+len(c.y)), c.n/(4*dx)) }
 
-// drop forgets the rows of entries along which y* goes otherwise than when they were asked.
-func (c *curvature) drop(jt *mat.Dense, d []float64) {
-	c.shift = 0
-	for i, have := range c.have {
-		if !have {
-			continue
+// drift is by how much J has changed B since it was asked, DEᵀ + EDᵀ to first order, D = Jᵀ less that of
+// then: the Frobenius norm in M.
+func (m *newton) drift() float64 {
+	c, p, d, e, sum := m.curve, m.now, m.to.jt, m.to.xy, 0.0
+	for k, l := range c.eig.Values()[:len(c.free)] {
+		clear(d.Row(k))
+		clear(e.Row(k))
+		for a, i := range c.free {
+			v := c.eig.VectorsT().Row(k)[a] * p.unit[i] / math.Sqrt(max(math.Abs(l), c.floor)*c.scale)
+			mat.Axpy(d.Row(k), v, p.jt.Row(i))
+			mat.Axpy(d.Row(k), -v, c.j.Row(i))
+			mat.Axpy(e.Row(k), v, c.e.Row(i))
 		}
-		var now, then, diff float64
-		was := c.j.Row(i)
-		for j, v := range jt.Row(i) {
-			v, w := v/d[j], was[j]/d[j]
-			now += v * v
-			then += w * w
-			diff += (v - w) * (v - w)
+		for j := range k {
+			v := mat.Dot(d.Row(j), e.Row(k)) + mat.Dot(d.Row(k), e.Row(j))
+			sum += 2 * v * v
 		}
-		if diff > turned*turned*min(now, then) {
-			c.old[i] = true
-		} else if now > 0 && !c.old[i] && slices.Contains(c.free, i) {
-			c.shift = max(c.shift, math.Sqrt(diff/now))
-		}
+		v := 2 * mat.Dot(d.Row(k), e.Row(k))
+		sum += v * v
 	}
+	return math.Sqrt(sum)
 }
 
 // sharpen has all rows asked again of four times as many samples, if half of the credit pays.

@@ -37,6 +37,10 @@ func (m *newton) tell() {
 		if len(c.free) == 0 && x > lo && x < hi || h.gradient == 0 && h.stdErr == 0 && len(m.flat()) > 0 { // nothing moves
 			h.gap = math.Inf(1)
 		}
+		held := x <= lo && p.h[i] >= 0 || x >= hi && p.h[i] <= 0 // perhaps by chance
+		if v := p.covariance(&m.sides, i, i); held && c.have[i] && p.h[i]*p.h[i] < 4*v {
+			h.gap += v / math.Abs(2*c.b.At(i, i))
+		}
 	}
 	if m.step.box == nil && h.falls > 0 && !m.step.open(c) {
 		h.falls = 0
@@ -66,7 +70,7 @@ func (m *newton) Health() bilevel.Health {
 	h.LeastErr = max(m.leastErr(), tiny*mat.NormFrobSym(mean))
 	h.NotConvex = t.clipped > 0 && m.whole() && h.Least < 0
 	h.Flat = m.flat()
-	h.Slow = !m.done && h.Gradient > 30*h.StdErr && m.radius < 0x1p-20
+	h.Slow = h.Gradient > 30*h.StdErr && m.radius < 0x1p-20 && (!m.done || m.stalls > 8 || m.radius <= tiny)
 	return h
 }
 

@@ -70,10 +70,10 @@ func (p *samples) mean(k int, a, b []float64, ask func(group []bilevel.Sample) e
 	})
 	p.w.credit -= float64(min(s.n, p.w.asks))
 	for i := range a {
-		a[i] = sum[i] / total
+		a[i] = sum[i] / max(total, 1)
 	}
 	for i := range b {
-		b[i] = sum[len(a)+i] / total
+		b[i] = sum[len(a)+i] / max(total, 1)
 	}
 	if p.err == nil && !errors.Is(err, bilevel.ErrDomain) {
 		p.err = err

@@ -60,6 +60,11 @@ func (m *newton) move(it *bilevel.Iteration) (more bool, err error) {
 	if err := c.metric(p.unit, p.h); err != nil {
 		return false, err
 	}
+	if c.shift = m.drift(); c.shift > drifted && !poor && !m.whole() {
+		c.age()
+		m.asked = true
+		return m.move(it)
+	}
 	for _, i := range c.free {
 		p.sure[i] = 1
 		if sigma := math.Sqrt(p.covariance(&m.sides, i, i)); sigma > 0 {
@@ -169,8 +174,7 @@ func (m *newton) unread(stat float64) float64 {
 	return min(2*m.far, max(q/m.slope, math.Sqrt(q/m.bow)), q/m.curve.shift)
 }
 
-// near says that each x_i without bounds ends within Δℓ_i of where all samples were asked last, and moves the
-// entries of y that it acts on by less than their own size on the way.
+// near says that x_i without bounds end within Δℓ_i of the last reading, and move y on the way by less than its size.
 func (m *newton) near() bool {
 	p := m.now
 	for _, i := range m.curve.free {
@@ -183,8 +187,7 @@ func (m *newton) near() bool {
 	return true
 }
 
-// narrows says that x_i ends within a quarter of the distance to a bound that it had when all samples were
-// asked last: y* may be 1/x_i.
+// narrows says that x_i ends within a quarter of the distance to a bound that it had when read last: y* may be 1/x_i.
 func (m *newton) narrows() bool {
 	for i, s := range m.step.s {
 		lo, hi := m.step.bounds(i)
@@ -268,7 +271,6 @@ func (m *newton) bend(it *bilevel.Iteration, poor bool) (asked bool, err error) 
 		c.age()
 		c.n = n
 	}
-	c.drop(p.jt, p.d)
 	most := math.MaxInt
 	if !m.whole() {
 		most = int(c.more * float64(c.share(len(p.x))))

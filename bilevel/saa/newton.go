@@ -19,7 +19,7 @@ const (
 	audit   = 0.1      // of the standard error of h, the error that a step may leave unread
 	partly  = 0.3      // of the standard error of h, the error of a step read on a part; of the way of y, what is left of it
 	sure    = 1        // standard errors of h_i from which on x_i may go as far as Δℓ_i
-	turned  = 1        // of Je_i, what it may change by until B e_i is asked anew
+	drifted = 10       // of M, what J may change B by until B is asked anew
 	farther = 16       // times the way on which x_i alone makes its row of g_xy another, ℓ_i without a width at most
 	first   = 0.25     // Δ at the start
 	few     = 3        // groups of samples, in effect, that must know x_i before it moves
@@ -33,8 +33,7 @@ const largest = 64
 // bins of groups tell how well a part is known.
 const bins = 16
 
-// mostX is the length of x up to which the dx² numbers of B are kept; mostOther that in sets that do not
-// consist of bounds.
+// mostX is the length of x up to which B is kept; mostOther that in sets that do not consist of bounds.
 const (
 	mostX     = 200
 	mostOther = 2000
@@ -98,7 +97,7 @@ func (m Newton) start(it *bilevel.Iteration, wide bool) (bilevel.Stepper, error)
 	if !(m.Calls >= 8) || math.IsInf(m.Calls, 1) {
 		return nil, option.Bad("saa.Newton.Calls is %v, want a finite number ≥ 8 (or 0, which means 80)", m.Calls)
 	}
-	r := &newton{Newton: m, radius: first}
+	r := &newton{Newton: m, radius: first, told: told{gap: math.Inf(1)}}
 	nu, nl := it.Batches()
 	terms, phi := it.Oracle().Streams()
 	r.sides = [2]side{{terms: terms, batch: nu, draw: it.DrawXiIn}, {terms: phi, batch: nl, draw: it.DrawPhiIn}}

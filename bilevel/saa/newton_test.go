@@ -104,7 +104,6 @@ func TestStreamsAtTheLimit(t *testing.T) {
 
 type plain struct{ bilevel.Set }
 
-// A finite sum ends by itself, where the hypergradient is rounding.
 func TestSumsArrive(t *testing.T) {
 	for name, set := range map[string]bilevel.Set{
 		"space": bilevel.Space{}, "box": bilevel.UniformBox(10, -0.3, 0.3), "ball": bilevel.Ball{Radius: 0.5},
@@ -234,6 +233,10 @@ func resumes(t *testing.T, p *quadratic.Problem, m bilevel.Method, o bilevel.Opt
 		require.Equal(t, bilevel.Canceled, r.Reason)
 		file := filepath.Join(t.TempDir(), "run")
 		require.NoError(t, s.SaveFile(file))
+		r = bileveltest.Must(s.Run(t.Context(), run))
+		assert.Equal(t, want.X, r.X, "at call %d", at)
+		s = bileveltest.Must(bilevel.New(p, m, o))
+		require.NoError(t, s.LoadFile(file))
 		again, err := bilevel.New(p, m, o)
 		require.NoError(t, err)
 		require.NoError(t, again.LoadFile(file))
@@ -350,6 +353,24 @@ func TestSilentStarts(t *testing.T) {
 	assert.Contains(t, strings.Join(r.Warnings, "; "), "F does not change with 1")
 	_, r = solved(t, saddle(-1, 0), saa.ByProducts{}, bilevel.Options{}, bilevel.Run{Gap: 1e-3, Steps: 200})
 	assert.Equal(t, bilevel.StepLimit, r.Reason)
+}
+
+// Where F is linear, the ball alone curves its face, and Gap is that of the face.
+func TestGapOnABall(t *testing.T) {
+	p := bileveltest.Must(auto.New(auto.Losses{Dx: 4, Dy: 1,
+		F: func(x, _ auto.Vec, xi bilevel.Sample) auto.Num {
+			rng := rand.New(rand.NewPCG(uint64(xi), 9))
+			return x.Dot(auto.Data([]float64{1 + rng.NormFloat64(), 1 + rng.NormFloat64(), 1 + rng.NormFloat64(), 1 + rng.NormFloat64()}))
+		},
+		G: func(_, y auto.Vec, _ bilevel.Sample) auto.Num { return y.SquaredNorm() }}))
+	off, told := 0.0, 0.0
+	for seed := range uint64(20) {
+		s, r := solved(t, p, saa.Newton{}, bilevel.Options{Set: bilevel.Ball{Radius: 1}, Seed: seed}, bilevel.Run{Xi: 2000})
+		off += 2 + r.X[0] + r.X[1] + r.X[2] + r.X[3]
+		h, _ := s.Health()
+		told += h.Gap
+	}
+	assert.InDelta(t, 0, math.Log(off/told), math.Log(2))
 }
 
 // On a factorisation B is asked of more samples than at first, after a checkpoint, too.

@@ -298,7 +298,7 @@ func (m *wide) shorten() error {
 		}
 	}
 	for i, d := range m.d {
-		if d = min(math.Abs(d), math.Abs(m.r[i])); d > m.big && 4*apart < all {
+		if d = min(math.Abs(d), math.Abs(m.r[i])); d > m.big && m.big > 0 && 4*apart < all {
 			m.unit[i] *= math.Sqrt(m.big / d)
 		}
 	}

@@ -18,6 +18,7 @@ import (
 	"stable/bilevel/hyperopt"
 	"stable/bilevel/hyperopt/data"
 	"stable/bilevel/implicit"
+	"stable/bilevel/method"
 	"stable/bilevel/observe"
 	"stable/bilevel/quadratic"
 	"stable/bilevel/saa"
@@ -80,6 +81,33 @@ func TestFewRowsArrive(t *testing.T) {
 		assert.Equal(t, bilevel.Arrived, r.Reason, "seed %d", seed)
 		stationary(t, p, o.Set, r.X, 1e-12)
 	}
+}
+
+func TestStartsWhereYIsZero(t *testing.T) {
+	rows, mean := make([]float64, 20), 0.0
+	for i := range rows {
+		rows[i] = math.Sin(float64(i))
+		mean += rows[i] / 20
+	}
+	for _, size := range []float64{0, 1} {
+		p := bileveltest.Must(auto.New(auto.Losses{Dx: 250, Dy: 2, Upper: 1, Lower: 20,
+			F: func(x, y auto.Vec, _ bilevel.Sample) auto.Num {
+				return y.Shift(-1).SquaredNorm().Add(x.SquaredNorm().Scale(0.1))
+			},
+			G: func(x, y auto.Vec, phi bilevel.Sample) auto.Num {
+				return y.Sub(x.Slice(0, 2)).Shift(size * (mean - rows[phi])).SquaredNorm()
+			}}))
+		m := bileveltest.Must(implicit.Minimise(implicit.NewTruth(p).Objective, make([]float64, 250), implicit.Options{}))
+		for _, x := range [][]float64{m.X, arrives(t, p, saa.Newton{}), arrives(t, p, method.HOAG{})} {
+			assert.InDelta(t, 1/1.1, x[1], 1e-9)
+		}
+	}
+}
+
+func arrives(t *testing.T, p bilevel.Problem, m bilevel.Method) []float64 {
+	_, r := solved(t, p, m, bilevel.Options{}, bilevel.Run{Steps: 300})
+	assert.Equal(t, bilevel.Arrived, r.Reason)
+	return r.X
 }
 
 // within has no finite value beyond its edge.

@@ -143,7 +143,6 @@ func TestRareEventsByProducts(t *testing.T) {
 	}
 }
 
-// Noise without a variance: samples that nothing bounds are outweighed, in each derivative.
 func TestHeavyTails(t *testing.T) {
 	const runs = 10
 	p, err := quadratic.New(quadratic.Options{Seed: 7, CrossNorm: 3, Tail: 1.5,

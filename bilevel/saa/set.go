@@ -99,6 +99,7 @@ func (s *step) face(free []int, p *point, lip, value float64) float64 {
 	base, to := s.t[:n], s.a[:n]
 	mat.MulVecSym(q.R, &q.A, q.S)
 	mat.Axpy(q.R, 1, q.G)
+	lip = max(lip, mat.Norm(q.R[:n])) // the set may curve more than q
 	size := 0.0
 	for i := range n {
 		base[i] = q.S[i] - q.R[i]/lip
