@@ -162,7 +162,6 @@ func sign(file []byte) []byte {
 	return seal(slices.Concat(seal(slices.Clone(file[:head])), file[head+8:len(file)-8]))
 }
 
-// Every flipped bit, every end cut off and every byte too much.
 func TestDamageIsRefused(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long")
@@ -193,7 +192,6 @@ func TestDamageIsRefused(t *testing.T) {
 	}
 }
 
-// Checksums that are right do not make numbers right.
 func TestNonsenseIsRefused(t *testing.T) {
 	s, file := small(t, smallMethods[0])
 	body := fixedHeader + int(binary.LittleEndian.Uint32(file[12:])) + 8

@@ -137,7 +137,6 @@ func TestRules(t *testing.T) {
 	assert.Equal(t, 3*s.K(), s.Stepper().(*scripted).i)
 }
 
-// A step that fails leaves nothing behind, and is not done again.
 func TestGuestMisbehaves(t *testing.T) {
 	_, err := bilevel.New(newQuadratic(t), script{name: "empty"}, bilevel.Options{})
 	require.ErrorIs(t, err, bilevel.ErrOption)

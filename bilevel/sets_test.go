@@ -15,7 +15,6 @@ import (
 	"stable/mat/mattest"
 )
 
-// Plain formulas overflow or cancel here.
 func TestSetsProjectExtreme(t *testing.T) {
 	const r3, c = 1.7320508075688772, 4503601056915352.
 	for _, row := range []struct {
@@ -69,7 +68,6 @@ func TestSetsProjectExtreme(t *testing.T) {
 	}
 }
 
-// The root is met to more digits than Newton's iteration gives.
 func TestBallIsMet(t *testing.T) {
 	for seed := range uint64(400) {
 		rng := rand.New(rand.NewPCG(3, seed))

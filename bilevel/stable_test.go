@@ -144,7 +144,6 @@ type onlyEuclid struct{ box Box }
 func (o onlyEuclid) Project(dst, x []float64) { o.box.Project(dst, x) }
 func (o onlyEuclid) Validate(d int) error     { return o.box.Validate(d) }
 
-// Each projection, safeguard and default acts in some steps and not in others.
 func TestSTABLEFollowsThePaper(t *testing.T) {
 	inf, box := math.Inf(1), UniformBox(3, -0.2, 0.4)
 	mixed := Box{[]float64{-1, 0, 0}, []float64{1, 0.5, inf}}

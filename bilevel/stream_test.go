@@ -293,7 +293,6 @@ func (hollow) HessG(gyy *mat.Sym, _, _ []float64, _ []Sample) error {
 	return nil
 }
 
-// Init forgets all that was before it.
 func TestEstimatorInitAgain(t *testing.T) {
 	used := bileveltest.Must(NewEstimator(newWavy(0.5), 0.9, 1.5))
 	require.NoError(t, used.Init([]float64{1, 2, 3}, []float64{4, 3, 2, 1}, []Sample{1, 2}))

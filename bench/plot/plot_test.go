@@ -160,7 +160,6 @@ func TestLine(t *testing.T) {
 	assert.Equal(t, 1, strings.Count(render(t, f), ">limit<"))
 }
 
-// A curve that leaves an axis with a beginning, or starts below it, has one arrow there.
 func TestArrow(t *testing.T) {
 	series := []Series{{X: []float64{0, 1, 2, 3, 4}, Y: []float64{10, 9, 1e-9, 1, 1e-9}}, {X: []float64{0, 3}, Y: []float64{1, 2}},
 		{X: []float64{0, 1, 2}, Y: []float64{1e-9, 1e-9, 1}}}

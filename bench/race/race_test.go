@@ -104,7 +104,6 @@ func TestUsage(t *testing.T) {
 	assert.ErrorIs(t, err, context.Canceled, "in a minimum that takes long")
 }
 
-// Every tuned entrant has a grid of the same size; the entrants are those of the registry.
 func TestLineup(t *testing.T) {
 	list := kit.Must(lineup("all"))
 	for _, e := range list {
@@ -158,7 +157,6 @@ func TestCurves(t *testing.T) {
 	assert.Zero(t, bottom(curves[2:]), "nothing lies below")
 }
 
-// Where trials of both rivals diverge, survive compares with their last good iterates.
 func TestSurvival(t *testing.T) {
 	list := kit.Must(lineup("SAA-Newton,STABLE,STABLE-paper,STABLE-guarded,TTSA,BSA"))
 	u := duel(1)
@@ -181,7 +179,6 @@ func TestSurvival(t *testing.T) {
 	assert.Regexp(t, `p +2.5, 1e\+05 +2.55, 1e\+05`, text.String())
 }
 
-// A short form chooses by as many runs as the long one.
 func TestQuickChoosesByThree(t *testing.T) {
 	for samples, budgets := range map[uint64][]uint64{6000: nil, 5000: {1000}} {
 		f := flags{Common: kit.Common{Quick: true}, samples: 20000, trials: 10, tune: 3}
@@ -190,7 +187,6 @@ func TestQuickChoosesByThree(t *testing.T) {
 	}
 }
 
-// A problem without a limit has numbers, and no panel in the figure.
 func TestNoLimitNoFigure(t *testing.T) {
 	out := t.TempDir()
 	assert.Contains(t, race(t, out, "limit", "-methods", "STABLE", "-only", "tail 1.5", "-samples", "1000", "-trials", "2"),

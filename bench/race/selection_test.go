@@ -40,7 +40,6 @@ func named(name string, tuned bool) *entrant {
 	return &entrant{method.Entry{Name: name, Needs: method.Needs{Alpha: tuned}, Variants: [2]method.Variant{{Name: "a"}, {Name: "b"}}}}
 }
 
-// putAll are so many runs of the choice with each setting i that is left, with the error 10 + i.
 func (t *tournament) putAll(s *selection, b, runs int) {
 	for _, i := range s.going {
 		for r := range runs {
@@ -49,7 +48,6 @@ func (t *tournament) putAll(s *selection, b, runs int) {
 	}
 }
 
-// put is a run of the choice with the errors of both outputs, that has failed before a mark.
 func (t *tournament) put(s *selection, setting, b, i int, last, mean float64, reached int) {
 	v := trial{Error: []float64{last, last - 0.5, last + 0.5}, Mean: []float64{mean, mean, mean}, Reached: reached}
 	if reached < 3 {
@@ -170,7 +168,6 @@ func TestFallBack(t *testing.T) {
 	}
 }
 
-// Where trials of all rivals fail, the least error of last good iterates stands, and says so.
 func TestNoCellIsEmpty(t *testing.T) {
 	u := duel(1, "b", "a")
 	u.entrants[1].Needs.Alpha, u.budgets, u.trials, u.Out = false, u.budgets[:1], 4, t.TempDir() // a is untuned
@@ -208,7 +205,6 @@ func TestNoCellIsEmpty(t *testing.T) {
 	assert.Equal(t, "b", r.String())
 }
 
-// A console of 120 columns shows all of untuned's three budgets.
 func TestComparisonFits(t *testing.T) {
 	u := duel(1, "SOBA", "SAA-Newton")
 	u.entrants[1].Needs.Alpha, u.budgets, u.trials = false, []uint64{1000, 5000, 20000}, 4

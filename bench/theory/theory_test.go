@@ -69,7 +69,6 @@ func TestTheoryUsage(t *testing.T) {
 	}
 }
 
-// A stratified mean is that over all iterates, but for noise; a walk in two pieces is the walk.
 func TestWalk(t *testing.T) {
 	g := regimes(1)[1]
 	p := g.problem
@@ -93,7 +92,6 @@ func TestWalk(t *testing.T) {
 	assert.Greater(t, full[upper][0], 10*sampled[upper][0])
 }
 
-// Groups are means over their trials, at marks of one run or of several.
 func TestSeries(t *testing.T) {
 	r, ctx := regimes(1)[0].rows[0], context.Background()
 	for _, each := range []bool{false, true} {

@@ -50,7 +50,6 @@ func groupsOfRows(t *testing.T, set, seed uint64, rows, classes, dim int, flips 
 	return writeText(t, "groups.csv", b.String()), wrong
 }
 
-// ranked is the share of pairs of a wrong and a right row where the wrong one comes first.
 func ranked(score []float64, wrong []bool) float64 {
 	pairs, seen, right := 0.0, 0.0, 0.0
 	for _, i := range ascending(score) {
@@ -97,7 +96,6 @@ func TestClean(t *testing.T) {
 	assert.Less(t, chosen(m).Test["loss"], 1.25*chosen(best).Test["loss"])
 }
 
-// Labels that are right are left alone; of two classes the model is of the log-odds.
 func TestCleanLeaves(t *testing.T) {
 	right, _ := groupsOfRows(t, 5, 2, 200, 2, 3, 0)
 	for _, path := range []string{right, worth(t, 240, 5, 1)} { // in the second, classes overlap

@@ -189,7 +189,6 @@ func TestTuneGoesOn(t *testing.T) {
 	}
 }
 
-// The curve is recorded at the start, at steps evenly spaced on a logarithmic axis, and at the end.
 func TestEngineCurve(t *testing.T) {
 	r, err := newTuning(options{Seed: 1, Steps: 400, Lo: 0.1, Hi: 1}, kittest.SmallData(t))
 	require.NoError(t, err)

@@ -18,7 +18,6 @@ import (
 	"stable/mat"
 )
 
-// Every oracle names what fails, and where.
 func TestErrors(t *testing.T) {
 	nan, inf := math.NaN(), math.Inf(1)
 	var keptNum num
@@ -187,7 +186,6 @@ func TestConstantsOutsideOfALoss(t *testing.T) {
 	auto.Const(-1).Log()
 }
 
-// A panic of the caller's passes, and the next evaluation works.
 func TestPanicsOfTheCaller(t *testing.T) {
 	mine := errors.New("mine")
 	var p *auto.Problem

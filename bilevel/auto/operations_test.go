@@ -101,7 +101,6 @@ func pow(r float64, at ...float64) function {
 		power(1, r), power(r, r-1), power(r*(r-1), r-2), at}
 }
 
-// Every other operation, alone and inside of a curved function, against differences of values.
 func TestOperations(t *testing.T) {
 	a, b := []float64{0.5, -1, 2, 0.3}, []float64{1.5, 0.2, -0.7, 1}
 	dense := &mat.Dense{Rows: 3, Cols: 4, Stride: 5, Data: []float64{1, 2, 3, 4, 9, -1, 0.5, 2, 0, 9, 3, 1, -1, 0.2}}

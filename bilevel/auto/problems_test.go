@@ -193,7 +193,6 @@ type batch = []bilevel.Sample
 
 type oracle = func(b batch) ([]float64, error)
 
-// calls has the oracles of p at a point, which write to memory of their own.
 func calls(problem bilevel.Problem, x, y, v []float64) map[string]oracle {
 	p, dx, dy := bilevel.Complete(problem), len(x), len(y)
 	vec := func(n int) []float64 { return make([]float64, n) }

@@ -149,7 +149,6 @@ func FuzzExpressions(f *testing.F) {
 	})
 }
 
-// againstProducts holds matrices, which use structure, against products with unit vectors.
 func againstProducts(t *testing.T, p *auto.Problem, x, y []float64) {
 	dx, dy := p.Dims()
 	h, c, hv, cv, e := mat.NewSym(dy), mat.NewDense(dx, dy), make([]float64, dy), make([]float64, dx), make([]float64, dy)
@@ -170,7 +169,6 @@ func againstProducts(t *testing.T, p *auto.Problem, x, y []float64) {
 	}
 }
 
-// againstDifferences checks all oracles near a point, of a g that need not be convex.
 func againstDifferences(t *testing.T, p *auto.Problem, x, y []float64) {
 	againstProducts(t, p, x, y)
 	if gy, err := calls(p, x, y, y)["GradG"](sample0); err != nil || mat.Norm(gy) < 1e-6 {

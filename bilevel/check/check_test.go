@@ -31,7 +31,6 @@ func passedBy(r *Report) []string {
 	return s
 }
 
-// mistake is one thing that people get wrong, and the finding that it must lead to.
 type mistake struct {
 	name    string
 	p       bilevel.Problem // nil: good

@@ -19,7 +19,6 @@ import (
 
 type iteration = *bilevel.Iteration
 
-// flaw is a mistake in a guest, and the rules that it breaks, joined by blanks.
 type flaw struct {
 	name, rules, message string
 	end                  func(m *visitor, it iteration) error // of a step
@@ -219,7 +218,6 @@ func broken(err error) string {
 	return strings.Join(rules, " ")
 }
 
-// A guest that keeps all rules passes; each flaw is called by its name.
 func TestMethodFindsFlaws(t *testing.T) {
 	for _, c := range flaws {
 		t.Run(c.name, func(t *testing.T) {
@@ -233,7 +231,6 @@ func TestMethodFindsFlaws(t *testing.T) {
 	}
 }
 
-// Method runs on a problem of the caller's, whatever that has besides its four oracles.
 func TestMethodOptions(t *testing.T) {
 	q, err := quadratic.New(quadratic.Options{Dx: 3, Dy: 4, Seed: 1, LG: 2, LP: 2, SigmaGy: 0.3, Terms: 12})
 	require.NoError(t, err)

@@ -205,7 +205,6 @@ type mutant struct {
 	fails  func(c written) error
 }
 
-// written is a call; was is what its last vector or row held before, f the value.
 type written struct {
 	call
 	was []float64

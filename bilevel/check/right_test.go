@@ -16,7 +16,6 @@ import (
 	"stable/mat"
 )
 
-// What is verified of problems without a mistake, and what is not.
 func TestRightProblems(t *testing.T) {
 	type names = []string
 	basic := names{"call GradF", "overwrite HessG", "inputs CrossG", "same draw GradG", "batch mean CrossG",

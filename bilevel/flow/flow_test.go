@@ -90,7 +90,6 @@ func start(s subject, seed uint64) (x, y []float64) {
 	return x, y
 }
 
-// Halving h divides the error by 2⁴.
 func TestOrder(t *testing.T) {
 	end := func(steps int) []float64 {
 		f := newFlow(t, newBent(t), Options{Alpha: 1, Beta: 1, H: 2 / float64(steps), X0: []float64{2, -1},
@@ -150,7 +149,6 @@ func TestStepDoesNotAllocate(t *testing.T) {
 	assert.Zero(t, testing.AllocsPerRun(20, func() { _ = f.Step() }))
 }
 
-// An error moves nothing.
 func TestErrors(t *testing.T) {
 	broken := errors.New("broken")
 	fails := func([]float64) error { return broken }

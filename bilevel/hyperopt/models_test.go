@@ -16,7 +16,6 @@ import (
 	"stable/mat"
 )
 
-// models runs f on problems of every loss, penalty and form, at a random point.
 func models(t *testing.T, f func(t *testing.T, p *Problem, rng *rand.Rand, x, y []float64)) {
 	for _, loss := range []Loss{Logistic, Squared, Softmax} {
 		for _, o := range []Options{
@@ -85,7 +84,6 @@ func rowLoss(l Loss, d *data.Data, i int, y []float64) float64 {
 	}
 }
 
-// The values are those of the formulas; the checker holds all else against them.
 func TestModels(t *testing.T) {
 	models(t, func(t *testing.T, p *Problem, _ *rand.Rand, x, y []float64) {
 		for _, b := range batches {

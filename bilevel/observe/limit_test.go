@@ -154,7 +154,6 @@ func TestLimitOfFlatEntries(t *testing.T) {
 	}
 }
 
-// Newton's method stands in for a Solution that the problem does not have.
 func TestLimitWithoutTruth(t *testing.T) {
 	p := problem(t, quadratic.Options{Dx: 3, Dy: 4, Seed: 5, SigmaFx: 1, SigmaFy: 1, SigmaGy: 1, SigmaGyy: 1})
 	x, _ := p.Optimum()

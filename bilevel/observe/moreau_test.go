@@ -60,7 +60,6 @@ func TestMoreauIsOptimalOverSets(t *testing.T) {
 	}
 }
 
-// A step is judged by the largest of the last ten values.
 func TestMoreauMemory(t *testing.T) {
 	f := problem(t, quadratic.Options{Dx: 1, Dy: 1})
 	v := func() []float64 { return []float64{1} }

@@ -35,7 +35,6 @@ func Example() {
 	// F − F* below a thousandth of the start's: true
 }
 
-// Derivatives, products, batches, draws, means, the promise and the truth are consistent.
 func TestVariantsPassTheChecks(t *testing.T) {
 	for name, o := range quadratic.Variants() {
 		t.Run(name, func(t *testing.T) {

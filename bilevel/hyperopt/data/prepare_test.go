@@ -10,7 +10,6 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// denseData has rows of the values, labelled −1, 1, −1, −1, 1, −1, …, and stores no zero.
 func denseData(values ...[]float64) *Data {
 	d := &Data{Dim: len(values[0]), RowPtr: []int{0}}
 	for i, row := range values {
@@ -24,7 +23,6 @@ func denseData(values ...[]float64) *Data {
 	return d
 }
 
-// random has rows of which the first value is their number from 1 on.
 func random(seed uint64, n, dim int) *Data {
 	rng := rand.New(rand.NewPCG(1, seed))
 	values := make([][]float64, n)
