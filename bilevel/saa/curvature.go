@@ -1,6 +1,7 @@
 package saa
 
 import (
+	"cmp"
 	"errors"
 	"math"
 
@@ -64,27 +65,22 @@ func (c *curvature) age() {
 // share is the number of samples that rows are asked of, at least.
 func (c *curvature) share(dx int) int { return max(4*(dx+len(c.y)), c.n/(4*dx)) }
 
-// drift is by how much J has changed B since it was asked, DEᵀ + EDᵀ to first order, D = Jᵀ less that of
-// then: the Frobenius norm in M.
+// drift is by how much J has changed h along the step since B was asked, (DEᵀ + EDᵀ)s to first order, D = Jᵀ less
+// that of then, in M⁻¹, over the length of s.
 func (m *newton) drift() float64 {
-	c, p, d, e, sum := m.curve, m.now, m.to.jt, m.to.xy, 0.0
-	for k, l := range c.eig.Values()[:len(c.free)] {
-		clear(d.Row(k))
-		clear(e.Row(k))
-		for a, i := range c.free {
-			v := c.eig.VectorsT().Row(k)[a] * p.unit[i] / math.Sqrt(max(math.Abs(l), c.floor)*c.scale)
-			mat.Axpy(d.Row(k), v, p.jt.Row(i))
-			mat.Axpy(d.Row(k), -v, c.j.Row(i))
-			mat.Axpy(e.Row(k), v, c.e.Row(i))
-		}
-		for j := range k {
-			v := mat.Dot(d.Row(j), e.Row(k)) + mat.Dot(d.Row(k), e.Row(j))
-			sum += 2 * v * v
-		}
-		v := 2 * mat.Dot(d.Row(k), e.Row(k))
-		sum += v * v
+	c, p, s := m.curve, m.now, m.step.s
+	d, e := p.w, p.hy
+	clear(d)
+	clear(e)
+	for _, i := range c.free {
+		mat.Axpy(d, s[i], p.jt.Row(i))
+		mat.Axpy(d, -s[i], c.j.Row(i))
+		mat.Axpy(e, s[i], c.e.Row(i))
 	}
-	return math.Sqrt(sum)
+	for _, i := range c.free {
+		c.rem[i] = mat.Dot(p.jt.Row(i), e) - mat.Dot(c.j.Row(i), e) + mat.Dot(c.e.Row(i), d)
+	}
+	return c.normInv(c.rem, p.unit) / cmp.Or(m.step.length, 1)
 }
 
 // sharpen has all rows asked again of four times as many samples, if half of the credit pays.

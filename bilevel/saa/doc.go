@@ -27,10 +27,9 @@
 //	         from there than to 1/N of it, until all terms are known, and ℓ_i is 16 times the way at most on which
 //	         x_i alone makes its row of g_xy another; one for all in a bilevel.Set that projects in no other metric
 //	learn    with q = f_x − g_xy v + Jᵀ(f_y − g_yy v), v and J fixed:  B e_i = [q(z + ε(e_i, Je_i)) − q(z)]/ε
-//	drift    B is asked anew, and a block of N/4 follows, where J has moved it by 10 in M: the Frobenius norm of
-//	         DEᵀ + EDᵀ, D the change of Jᵀ
 //	metric   M = |B| on the entries that may move, in units ℓ
 //	find     s = argmin hᵀs + ½sᵀMs  over x + s in X,  |s_i| ≤ Δℓ_i·min(1, |h_i|/σ_i),  σ_i the standard error of h_i
+//	drift    B is asked anew, and a block of N/4 follows, where J has changed: ‖(DEᵀ + EDᵀ)s‖_M⁻¹ > 4‖s‖_M, D how Jᵀ has
 //	turn     within bounds, s goes on along an eigenvector of B with λ < 0, to Δ or to the bound, if ½|λ| times the square
 //	         of that way is more than stat, and than what the step promises without it
 //	follow   x⁺ = x + s,  y⁺ = y + u + Js, but y + Js, and no step unread, where u leaps: ‖u‖_H > 8‖y‖_H, and ⅛ of the largest

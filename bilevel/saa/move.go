@@ -60,11 +60,6 @@ func (m *newton) move(it *bilevel.Iteration) (more bool, err error) {
 	if err := c.metric(p.unit, p.h); err != nil {
 		return false, err
 	}
-	if c.shift = m.drift(); c.shift > drifted && !poor && !m.whole() {
-		c.age()
-		m.asked = true
-		return m.move(it)
-	}
 	for _, i := range c.free {
 		p.sure[i] = 1
 		if sigma := math.Sqrt(p.covariance(&m.sides, i, i)); sigma > 0 {
@@ -76,6 +71,11 @@ func (m *newton) move(it *bilevel.Iteration) (more bool, err error) {
 	m.step.find(c, p, m.radius, stat)
 	if m.step.faces >= 0 {
 		stat = m.stat()
+	}
+	if c.shift = m.drift(); c.shift > drifted && !poor && !m.whole() {
+		c.age()
+		m.asked = true
+		return m.move(it)
 	}
 	if m.whole() && m.arrived() {
 		m.done = true

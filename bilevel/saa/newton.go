@@ -19,7 +19,7 @@ const (
 	audit   = 0.1      // of the standard error of h, the error that a step may leave unread
 	partly  = 0.3      // of the standard error of h, the error of a step read on a part; of the way of y, what is left of it
 	sure    = 1        // standard errors of h_i from which on x_i may go as far as Δℓ_i
-	drifted = 10       // of M, what J may change B by until B is asked anew
+	drifted = 4        // of a step's length in M⁻¹, what J may change h by along it until B is asked anew
 	farther = 16       // times the way on which x_i alone makes its row of g_xy another, ℓ_i without a width at most
 	first   = 0.25     // Δ at the start
 	few     = 3        // groups of samples, in effect, that must know x_i before it moves
