@@ -15,8 +15,8 @@ type Health struct {
 	Gradient, StdErr float64
 
 	// Gap is what is left of F(x) − F*: ½(hᵀM⁻¹h + tr M⁻¹C) over the entries that no bound holds,
-	// and ½C_ii/|M_ii| of those that one may hold by chance, |h_i| < 2√C_ii, with M a learned Hessian
-	// of F and C the covariance of h; the second part is observe.LocalLimit. In a set without bounds
+	// and of the others what they fall by where h_i has its sign by chance, with M a learned Hessian of
+	// F and C the covariance of h; the second part is observe.LocalLimit. In a set without bounds
 	// for each entry they are what the last step promised, and that of its face. +Inf where F clearly
 	// curves down.
 	Gap float64
