@@ -34,13 +34,17 @@ func (m *newton) tell() {
 	}
 	for i, x := range p.x {
 		lo, hi := m.step.bounds(i)
-		if len(c.free) == 0 && x > lo && x < hi || h.gradient == 0 && h.stdErr == 0 && len(m.flat()) > 0 { // nothing moves
+		held := x <= lo && p.h[i] >= 0 || x >= hi && p.h[i] <= 0                                // perhaps by chance
+		if len(c.free) == 0 && !held || h.gradient == 0 && h.stdErr == 0 && len(m.flat()) > 0 { // nothing moves
 			h.gap = math.Inf(1)
 		}
-		held := x <= lo && p.h[i] >= 0 || x >= hi && p.h[i] <= 0           // perhaps by chance
-		if v := p.covariance(&m.sides, i, i); held && c.have[i] && v > 0 { // E min(0, N(|h_i|, v))²
+		if v := p.covariance(&m.sides, i, i); held && v > 0 { // E min(0, N(|h_i|, v))²
 			t := math.Abs(p.h[i]) / math.Sqrt(2*v)
-			h.gap += v * ((0.5+t*t)*math.Erfc(t) - t*math.Exp(-t*t)/math.SqrtPi) / math.Abs(2*c.b.At(i, i))
+			if c.have[i] {
+				h.gap += v * ((0.5+t*t)*math.Erfc(t) - t*math.Exp(-t*t)/math.SqrtPi) / math.Abs(2*c.b.At(i, i))
+			} else if t < 3 { // 4σ
+				h.gap = math.Inf(1)
+			}
 		}
 	}
 	if m.step.box == nil && h.falls > 0 && !m.step.open(c) {

@@ -373,6 +373,18 @@ func TestGapOnABall(t *testing.T) {
 	assert.InDelta(t, 0, math.Log(off/told), math.Log(2))
 }
 
+// Nor is Gap 0 where noise holds x at a bound: a third of these stopped there.
+func TestGapAtABound(t *testing.T) {
+	p := bileveltest.Must(auto.New(auto.Losses{Dx: 1, Dy: 1, G: func(_, y auto.Vec, _ bilevel.Sample) auto.Num { return y.SquaredNorm() },
+		F: func(x, _ auto.Vec, i bilevel.Sample) auto.Num {
+			return x.Shift(rand.New(rand.NewPCG(uint64(i), 9)).NormFloat64() - 0.02).SquaredNorm().Scale(0.5)
+		}}))
+	for seed := range uint64(20) {
+		_, r := solved(t, p, saa.Newton{}, bilevel.Options{Set: bilevel.UniformBox(1, 0, 1), Seed: seed}, bilevel.Run{Gap: 1e-5, Xi: 9000})
+		assert.NotEqual(t, bilevel.GapReached, r.Reason, "seed %d: %v", seed, r.X)
+	}
+}
+
 // On a factorisation B is asked of more samples than at first, after a checkpoint, too.
 func TestFactorisationResumes(t *testing.T) {
 	const dx, dy = 20, 8
