@@ -16,7 +16,7 @@
 //	Inverse   ‖X − A⁻¹‖_F ≤ 4n·eps·κ·‖A⁻¹‖_F
 //	LogDet    an error of at most 4·eps·(nκ + 2·Σ|log L_ii|)
 //	Cond      at most (1 + 4n·eps·κ)·κ₁; up to order 16 at least (1 − 4n·eps·κ)·κ₁; beyond, at least
-//	          κ₁/3 in TestAccuracy, κ₁/7 for integers, and no theorem: it can be fooled
+//	          κ₁/3 in TestAccuracy, κ₁/5 in TestCondOfIntegers (κ₁/7 was seen), and no theorem: it can be fooled
 //	Update    and Downdate: ‖L̃L̃ᵀ − (LLᵀ ± xxᵀ)‖_F ≤ 4n·eps·max(‖L‖_F, ‖L̃‖_F)²
 //
 // κ-bounds need n·eps·κ < 0.1; underflow adds to all. Higham, Accuracy and Stability of Numerical

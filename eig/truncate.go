@@ -160,7 +160,7 @@ func (t *Truncator) byLanczos(a *mat.Sym, limit int) bool {
 	return t.complete()
 }
 
-// complete proves that P has no eigenvalue below mu but for rounding, all n of which are within 16u.
+// complete proves that P has no eigenvalue below mu but for rounding: n at the margin are 16u together.
 func (t *Truncator) complete() bool {
 	return t.chol.PosDef(&t.p, t.mu-16*eps*math.Sqrt(float64(t.p.N))*t.kry.norm)
 }

@@ -51,7 +51,7 @@ type Function struct {
 	grad, x, y           []float64 // of the last Gradient, q there, and its point
 	js, q, dx            []float64
 	crossed              bool // gxy belongs to that point
-	known, noise         bool // there is one; g_y was rounding
+	known                bool // there is one
 }
 
 // New returns F of p, which must have exact oracles unless Xi and Phi are set. Memory dy², and dx·dy
@@ -78,7 +78,7 @@ func (f *Function) Solve(y, x []float64, tol float64) error {
 	if len(x) != len(f.x) || len(y) != len(f.y) {
 		panic("implicit: Solve: dimension mismatch")
 	}
-	f.known, f.noise = false, false
+	f.known = false
 	if err := f.p.GradG(f.gy, x, y, f.Phi); err != nil {
 		return err
 	}
@@ -97,7 +97,7 @@ func (f *Function) Solve(y, x []float64, tol float64) error {
 		}
 		size = max(size, now)
 		if !f.move(y, x) {
-			if length <= 1e-6*size || f.noise { // g_y is all rounding
+			if length <= 1e-6*size || f.noise(y, x) { // g_y is all rounding
 				return nil
 			}
 			break
@@ -112,22 +112,22 @@ func (f *Function) move(y, x []float64) bool {
 	for t := 1.0; t > 1e-9; t /= 2 {
 		copy(f.at, y)
 		mat.Axpy(f.at, -t, f.newton)
-		if err := f.p.GradG(f.next, x, f.at, f.Phi); err != nil {
-			continue
-		}
-		if mat.Norm(f.next) <= (1-1e-4*t)*before {
+		if f.p.GradG(f.next, x, f.at, f.Phi) == nil && mat.Norm(f.next) <= (1-1e-4*t)*before {
 			copy(y, f.at)
 			f.gy, f.next = f.next, f.gy
 			return true
 		}
 	}
-	copy(f.at, y) // where g_y is rounding, it still follows g_yy over a longer way
-	mat.Axpy(f.at, -0x1p20, f.newton)
-	if f.p.GradG(f.next, x, f.at, f.Phi) == nil {
-		mat.Axpy(f.next, 0x1p20, f.gy)
-		f.noise = mat.Norm(f.next) <= 0x1p19*before
-	}
 	return false
+}
+
+// noise says that g_y is rounding: it follows g_yy over 2²⁰ times the way on which it does not fall.
+func (f *Function) noise(y, x []float64) bool {
+	copy(f.at, y)
+	mat.Axpy(f.at, -0x1p20, f.newton)
+	err := f.p.GradG(f.next, x, f.at, f.Phi)
+	mat.Axpy(f.next, 0x1p20, f.gy)
+	return err == nil && mat.Norm(f.next) <= 0x1p19*mat.Norm(f.gy)
 }
 
 // Residual returns ‖g_y‖ and ‖g_yy⁻¹g_y‖ at the end of the last Solve. With g_yy ⪰ μ_g·I, ‖y −
@@ -164,8 +164,8 @@ func (f *Function) Gradient(grad, x, y []float64) (float64, error) {
 }
 
 // HessVec writes ∇²F(x)·s at the point of the last Gradient, with relative error of order 1e-6, given
-// y = y*(x) to rounding, and x of one size. dst may be s. Errors are those of GradF, HessVecG and CrossVecG, at one more
-// point, and of CrossG once for each Gradient. It panics if there has been no Gradient.
+// y = y*(x) to rounding, and entries of x of one size. dst may be s. Errors are those of GradF, HessVecG
+// and CrossVecG, at one more point, and of CrossG once for each Gradient. It panics without a Gradient.
 //
 // # How it works
 //

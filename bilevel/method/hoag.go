@@ -16,7 +16,8 @@ import (
 //	y ← y − g_yy⁻¹g_y until ‖g_yy⁻¹g_y‖ ≤ ε‖y‖,   h = f_x − g_xy g_yy⁻¹ f_y,   x by L-BFGS-B on h,
 //
 // with ε = Share·min(1, ‖P_X(x − h) − x‖/‖P_X(x⁰ − h⁰) − x⁰‖); see implicit.Function and
-// implicit.Minimiser. There is no step size to choose. At rounding it arrives (bilevel.Arrived).
+// implicit.Minimiser. There is no step size to choose. Where the search has ended, it goes on with ε =
+// 0, and arrives (bilevel.Arrived) where it ends again.
 //
 // Both streams must be finite sums, or the batches of Options Full: each step asks for both means.
 // The set must be a bilevel.BoundedSet. A step evaluates h once, at a trial point, which f judges

@@ -75,7 +75,7 @@ func ExampleRegistry() {
 
 // HOAG arrives at stationary points alone, in mixed units, too, and turns back where g has no value.
 func TestHOAGArrives(t *testing.T) {
-	var g [6]float64
+	g, arrived := make([]float64, 6), 0
 	for seed := range uint64(20) {
 		rng, c, b := rand.New(rand.NewPCG(seed, 1)), make([]float64, 6), make([]float64, 6)
 		for j := range c {
@@ -90,11 +90,15 @@ func TestHOAGArrives(t *testing.T) {
 			}}))
 		s := bileveltest.Must(bilevel.New(p, method.HOAG{}, bilevel.Options{}))
 		r, _ := s.Run(t.Context(), bilevel.Run{Steps: 3000}) // or no y*(x) is found
-		bileveltest.Must(implicit.NewTruth(p).Objective(g[:], r.X))
+		bileveltest.Must(implicit.NewTruth(p).Objective(g, r.X))
 		for j, v := range g {
-			assert.True(t, r.Reason != bilevel.Arrived || math.Abs(v/c[j]) < 1e-4, "seed %d: %v", seed, v)
+			if r.Reason == bilevel.Arrived {
+				arrived++
+				assert.InDelta(t, 0, v/c[j], 1e-4, "seed %d", seed)
+			}
 		}
 	}
+	assert.GreaterOrEqual(t, arrived, 6*6)
 	p := bileveltest.Must(auto.New(auto.Losses{Dx: 1, Dy: 1, Upper: 1, Lower: 1,
 		F: func(_, y auto.Vec, _ bilevel.Sample) auto.Num { return y.At(0).Shift(-3).Square() },
 		G: func(x, y auto.Vec, _ bilevel.Sample) auto.Num { return x.At(0).Mul(y.At(0)).Sub(y.At(0).Log()) }}))

@@ -29,7 +29,7 @@
 //	learn    with q = f_x − g_xy v + Jᵀ(f_y − g_yy v), v and J fixed:  B e_i = [q(z + ε(e_i, Je_i)) − q(z)]/ε
 //	metric   M = |B| on the entries that may move, in units ℓ
 //	find     s = argmin hᵀs + ½sᵀMs  over x + s in X,  |s_i| ≤ Δℓ_i·min(1, |h_i|/σ_i),  σ_i the standard error of h_i
-//	drift    B is asked anew, and a block of N/4 follows, where J has changed: ‖(DEᵀ + EDᵀ)s‖_M⁻¹ > 4‖s‖_M, D how Jᵀ has
+//	drift    B is asked anew, and a block of N/4 follows, where ‖(DEᵀ + EDᵀ)s‖_M⁻¹ > 4‖s‖_M, D the change of Jᵀ since
 //	turn     within bounds, s goes on along an eigenvector of B with λ < 0, to Δ or to the bound, if ½|λ| times the square
 //	         of that way is more than stat, and than what the step promises without it
 //	follow   x⁺ = x + s,  y⁺ = y + u + Js, but y + Js, and no step unread, where u leaps: ‖u‖_H > 8‖y‖_H, and ⅛ of the largest

@@ -34,15 +34,15 @@ func (m *newton) tell() {
 	}
 	for i, x := range p.x {
 		lo, hi := m.step.bounds(i)
-		held := x <= lo && p.h[i] >= 0 || x >= hi && p.h[i] <= 0                                // perhaps by chance
+		held := x <= lo && p.h[i] >= 0 || x >= hi && p.h[i] <= 0
 		if len(c.free) == 0 && !held || h.gradient == 0 && h.stdErr == 0 && len(m.flat()) > 0 { // nothing moves
 			h.gap = math.Inf(1)
 		}
-		if v := p.covariance(&m.sides, i, i); held && v > 0 { // E min(0, N(|h_i|, v))²
+		if v := p.covariance(&m.sides, i, i); held && v > 0 { // perhaps by chance: E min(0, N(|h_i|, v))²
 			t := math.Abs(p.h[i]) / math.Sqrt(2*v)
 			if c.have[i] {
 				h.gap += v * ((0.5+t*t)*math.Erfc(t) - t*math.Exp(-t*t)/math.SqrtPi) / math.Abs(2*c.b.At(i, i))
-			} else if t < 3 { // 4σ
+			} else if t < 3 { // |h_i| < 4σ_i
 				h.gap = math.Inf(1)
 			}
 		}
