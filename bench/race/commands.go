@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"os"
 	"slices"
 	"strings"
 
@@ -184,6 +185,11 @@ func (f *flags) check(p preset, methods bool) error {
 	}
 	if f.against != "" && !methods {
 		f.methods = "untuned"
+	}
+	for path := range strings.SplitSeq(f.against, ",") {
+		if _, err := os.Stat(strings.TrimSpace(path)); f.against != "" && err != nil {
+			return fmt.Errorf("%w: -against: %w", kit.ErrUsage, err)
+		}
 	}
 	switch {
 	case f.samples < 1000:

@@ -132,7 +132,7 @@ func (t *tournament) readRivals(files string) (rivals, error) {
 func (t *tournament) readFile(best rivals, path string) error {
 	text, err := os.ReadFile(path)
 	if err != nil {
-		return fmt.Errorf("%w: -against: %w", kit.ErrUsage, err)
+		return err
 	}
 	head := append(strings.Split(string(text), "\n"), "", "")
 	for i, want := range t.settled() {

@@ -223,6 +223,7 @@ func TestTuneTells(t *testing.T) {
 	}{
 		{label, other, []string{plain}},
 		{"features 2,", "constant ", []string{plain}},
+		{"features 2,", "stand among", []string{plain}},
 		{"", label, []string{plain, "-label", "bought"}},
 		{other + ` "Class": -label "Class" if that is`, "Lasso",
 			[]string{writeText(t, "first.csv", strings.Replace(good, "age", "Class", 1))}},
@@ -240,7 +241,10 @@ func TestTuneTells(t *testing.T) {
 			[]string{writeText(t, "case.csv", strings.ReplaceAll(good, "yes", "No"))}},
 		{constant + "\"income\"\n", "numbers the rows", []string{same}},
 		{`warning  column "nr" numbers the rows, and is a feature: -drop "nr" leaves`, "", []string{writeText(t, "nr.csv", numbered)}},
+		{`warning  column "nr" holds another text in nearly every row: -id`, "numbers the rows",
+			[]string{writeText(t, "text.csv", strings.ReplaceAll(strings.TrimSpace(numbered), "\n", "\nn")), "-categorical"}},
 		{constant + "1\n", "", []string{sparse}},
+		{"10 of the 10 test rows stand among the others, too, label and all", "", []string{sparse}},
 		{`of these orders the labels nearly without exception: "2". If`, "", []string{sparse}},
 		{"dropped  1 of 1 features: the model is a constant", "", []string{writeText(t, "flat.csv", "a,y\n"+strings.Repeat("7,x\n7,z\n", 20))}},
 	} {

@@ -2,6 +2,7 @@ package tune
 
 import (
 	"fmt"
+	"hash/maphash"
 	"io"
 	"math"
 	"path/filepath"
@@ -13,6 +14,7 @@ import (
 
 	"stable/bench/kit"
 	"stable/bench/plot"
+	"stable/bilevel/hyperopt/data"
 	"stable/bilevel/saa"
 	"stable/mat"
 )
@@ -48,6 +50,8 @@ func (t *search) describe(w io.Writer) {
 		words := slices.DeleteFunc(slices.Clone(c.Levels), func(s string) bool { _, err := strconv.ParseFloat(s, 64); return err == nil })
 		if 2*len(words) < len(c.Levels) {
 			fmt.Fprintf(w, "warning  column %q is one of texts, since it holds %s beside numbers\n", c.Name, quoted(words))
+		} else if 2*len(c.Levels) > t.files[0].Rows {
+			fmt.Fprintf(w, "warning  column %q holds another text in nearly every row: -id makes it names of rows, -drop leaves it out\n", c.Name)
 		}
 	}
 	if !t.Headerless && slices.Contains(t.classes, t.label) {
@@ -166,6 +170,10 @@ func (t *search) warnings() (list []string) {
 		list = append(list, fmt.Sprintf("%d features for %d rows: an l1 penalty (Lasso), which is not smooth and not among these "+
 			"weights, may do better", n, t.design.Rows()))
 	}
+	if n := t.again(); 20*n >= t.test.Rows() {
+		list = append(list, fmt.Sprintf("%d of the %d test rows stand among the others, too, label and all: what is measured on "+
+			"them says little about new rows", n, t.test.Rows()))
+	}
 	if names := t.leaks(); len(names) > 0 {
 		list = append(list, fmt.Sprintf("alone, each of these orders the labels nearly without exception: %s. If it is made of them, "+
 			"or known only after them, leave it out (-drop): the losses above hold for rows that have it", quoted(names)))
@@ -177,6 +185,29 @@ func (t *search) warnings() (list []string) {
 		list = append(list, fmt.Sprintf("one weight for all is at the lower end of the range, %.3g: see -lo", edge))
 	}
 	return list
+}
+
+// again counts the test rows that stand among the others, too.
+func (t *search) again() (n int) {
+	var h maphash.Hash
+	seen := map[uint64]bool{}
+	for part, d := range []*data.Data{t.design, t.test} {
+		for i := range d.Rows() {
+			h.Reset()
+			maphash.WriteComparable(&h, d.Label[i])
+			col, val := d.Row(i)
+			for k, j := range col {
+				maphash.WriteComparable(&h, j)
+				maphash.WriteComparable(&h, val[k])
+			}
+			if sum := h.Sum64(); part == 0 {
+				seen[sum] = true
+			} else {
+				n += b2i(seen[sum])
+			}
+		}
+	}
+	return n
 }
 
 // leaks are features that order the labels, among the ten of largest coefficients.

@@ -295,6 +295,11 @@ func TestMinimiseFails(t *testing.T) {
 	m := bileveltest.Must(implicit.Minimise(barrier, []float64{0.999}, implicit.Options{}))
 	assert.InDelta(t, 0, 2*m.X[0]/(1-m.X[0]*m.X[0])+0.9, 1e-8)
 
+	for x0, slope := range []float64{1, math.NaN(), math.Inf(1)} { // no lower bound, no gradient
+		_, err := implicit.Minimise(func(g, x []float64) (float64, error) { g[0] = slope; return x[0], nil },
+			[]float64{float64(x0)}, implicit.Options{})
+		require.ErrorIs(t, err, implicit.ErrNoMinimum)
+	}
 	broken := errors.New("broken")
 	_, err := implicit.Minimise(func([]float64, []float64) (float64, error) { return 0, broken }, []float64{0},
 		implicit.Options{})

@@ -20,7 +20,8 @@ type Options struct {
 	Evaluations int // ≥ 1, caps Minimise's calls. Default 10000
 }
 
-// ErrNoMinimum says that Minimise ended at its cap of evaluations.
+// ErrNoMinimum says that Minimise ended at its cap of evaluations, that ∇F is not finite at the start, or that F fell
+// and ∇F did not, as where F has no lower bound.
 var ErrNoMinimum = errors.New("implicit: Minimise did not converge")
 
 // Minimum is the result of Minimise.
@@ -40,14 +41,20 @@ func Minimise(f func(grad, x []float64) (float64, error), x []float64, o Options
 	if err := errors.Join(err, option.AtLeast("Options.Evaluations", cap, 1)); err != nil {
 		return nil, err
 	}
-	grad := make([]float64, len(x))
+	grad, first := make([]float64, len(x)), 0.0
 	found := func(n int) *Minimum { return &Minimum{X: m.x, F: m.f, ProjGrad: m.proj, Evaluations: n} }
 	for n := range cap {
 		value, err := f(grad, m.Trial())
 		if err != nil {
 			return nil, err
 		}
-		if m.Tell(value, grad); m.done {
+		if m.Tell(value, grad); n == 0 {
+			first = m.proj
+		}
+		if !mat.IsFinite(m.proj) || m.done && m.moved > 0 && m.proj >= first {
+			return found(n + 1), ErrNoMinimum
+		}
+		if m.done {
 			return found(n + 1), nil
 		}
 	}
@@ -116,7 +123,7 @@ func (m *Minimiser) ProjGrad() float64 { return m.proj }
 func (m *Minimiser) Done() bool { return m.done }
 
 // Tell takes the value (NaN if unknown) and gradient at Trial, moves X there if it accepts, and
-// chooses the next Trial. A gradient that is not finite is a failed trial.
+// chooses the next Trial. A gradient that is not finite, or the value +Inf, is a failed trial.
 func (m *Minimiser) Tell(value float64, grad []float64) (accepted bool) {
 	if !m.begun || m.done {
 		m.begun, m.done = true, false
@@ -132,7 +139,7 @@ func (m *Minimiser) Tell(value float64, grad []float64) (accepted bool) {
 	}
 	slope, promise, trapezoid := m.read(grad)
 	change := value - m.f
-	if math.IsNaN(value) || math.Abs(trapezoid) <= 1e-10*math.Abs(m.f) {
+	if math.IsNaN(value) || math.Abs(trapezoid) <= 1e-10*math.Abs(m.f) && !math.IsInf(value, 1) {
 		change = trapezoid
 	}
 	if !m.line.tell(change, slope, promise) {
@@ -158,7 +165,7 @@ func (m *Minimiser) Tell(value float64, grad []float64) (accepted bool) {
 func (m *Minimiser) arrive(grad []float64) {
 	copy(m.g, grad)
 	for i, x := range m.x {
-		m.d[i] = x - m.clip(i, x-grad[i])
+		m.d[i] = min(max(grad[i], x-m.hi[i]), x-m.lo[i])
 	}
 	m.proj = mat.Norm(m.d)
 }

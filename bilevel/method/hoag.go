@@ -32,12 +32,13 @@ func (HOAG) Name() string { return "HOAG" }
 
 type hoag struct {
 	HOAG
-	f     *implicit.Function
-	m     *implicit.Minimiser
-	sum   *watched
-	h, y  []float64
-	first float64 // norm of the projected hypergradient at the start
-	exact bool    // y is settled to rounding
+	f      *implicit.Function
+	m      *implicit.Minimiser
+	sum    *watched
+	h, y   []float64
+	first  float64 // norm of the projected hypergradient at the start
+	exact  bool    // y is settled to rounding
+	failed bool    // there is no y*(x) or no value at the last trial
 }
 
 func (m HOAG) Start(it *bilevel.Iteration) (bilevel.Stepper, error) {
@@ -85,16 +86,18 @@ func (m *hoag) Step(it *bilevel.Iteration) error {
 		eps = 0
 	}
 	m.sum.err = nil
-	err := m.f.Solve(y, x, eps)
+	value, err := math.Inf(1), m.f.Solve(y, x, eps)
 	if m.sum.err != nil {
 		err = m.sum.err
 	}
-	if err != nil {
-		return err
+	if err == nil {
+		value, err = m.f.Gradient(m.h, x, y)
 	}
-	value, err := m.f.Gradient(m.h, x, y)
-	if err != nil {
-		return err
+	if m.failed = err != nil; m.failed {
+		if it.K() == 0 || !errors.Is(err, bilevel.ErrDomain) && !errors.Is(err, implicit.ErrNoSolution) {
+			return err
+		}
+		value = math.Inf(1)
 	}
 	before := m.m.ProjGrad()
 	if m.m.Tell(value, m.h) {
@@ -103,6 +106,9 @@ func (m *hoag) Step(it *bilevel.Iteration) error {
 	}
 	if it.K() == 0 {
 		m.first = m.m.ProjGrad()
+	}
+	if m.failed && m.m.Done() { // no shorter step has a value either
+		return err
 	}
 	return m.report(it, before)
 }
@@ -122,14 +128,17 @@ func (m *hoag) report(it *bilevel.Iteration, before float64) error {
 		alpha = max(alpha, 1)
 		it.Arrive()
 	}
-	gy, _ := m.f.Residual()
-	it.Watch(gy)
+	if gy, _ := m.f.Residual(); !m.failed {
+		it.Watch(gy)
+	}
 	it.Watch(m.m.ProjGrad())
 	return it.UseSteps(alpha, 1, 0)
 }
 
 func (m *hoag) Vectors(visit func(name string, v []float64)) {
-	m.f.Vectors(visit)
+	if !m.failed {
+		m.f.Vectors(visit)
+	}
 	visit("h", m.h)
 }
 

@@ -89,7 +89,7 @@ func TestHOAGArrives(t *testing.T) {
 				return y.Sub(x).SquaredNorm().Scale(0.5).Add(y.Exp().Sum().Scale(1e-3))
 			}}))
 		s := bileveltest.Must(bilevel.New(p, method.HOAG{}, bilevel.Options{}))
-		r, _ := s.Run(t.Context(), bilevel.Run{Steps: 3000}) // or no y*(x) is found
+		r, _ := s.Run(t.Context(), bilevel.Run{Steps: 400}) // and no y*(x) is found at some trials
 		bileveltest.Must(implicit.NewTruth(p).Objective(g, r.X))
 		for j, v := range g {
 			if r.Reason == bilevel.Arrived {
@@ -98,7 +98,7 @@ func TestHOAGArrives(t *testing.T) {
 			}
 		}
 	}
-	assert.GreaterOrEqual(t, arrived, 6*6)
+	assert.GreaterOrEqual(t, arrived, 9*6) // 10
 	p := bileveltest.Must(auto.New(auto.Losses{Dx: 1, Dy: 1, Upper: 1, Lower: 1,
 		F: func(_, y auto.Vec, _ bilevel.Sample) auto.Num { return y.At(0).Shift(-3).Square() },
 		G: func(x, y auto.Vec, _ bilevel.Sample) auto.Num { return x.At(0).Mul(y.At(0)).Sub(y.At(0).Log()) }}))

@@ -117,6 +117,14 @@ func TestOutsideOfTheDomain(t *testing.T) {
 		require.ErrorIs(t, err, bilevel.ErrDomain)
 		assert.True(t, strings.Contains(err.Error(), "auto: f at sample ") && strings.Contains(err.Error(), "Log of -1 is NaN"), err)
 	}
+	wall := bileveltest.Must(auto.New(auto.Losses{Dx: 2, Dy: 2, Upper: 4, Lower: 4, // at y₀ = 2, where F still falls
+		F: func(_, y auto.Vec, _ bilevel.Sample) auto.Num {
+			return y.Shift(-4).SquaredNorm().Add(y.At(0).Neg().Shift(2).Sqrt().Scale(0))
+		},
+		G: func(x, y auto.Vec, _ bilevel.Sample) auto.Num { return y.Sub(x).SquaredNorm() }}))
+	_, r := solved(t, wall, saa.Newton{}, bilevel.Options{X0: []float64{-5, -4}}, bilevel.Run{Steps: 500})
+	assert.NotEqual(t, bilevel.Arrived, r.Reason)
+	assert.Contains(t, strings.Join(r.Warnings, "; "), "x hardly moves")
 }
 
 // Where y* is 1/x, no step goes unread to where it explodes; where 0 is a maximum, rounding is told; and a sum

@@ -103,15 +103,12 @@ func (m *newton) flat() (list []int) {
 // leastErr is the standard error of vᵀHv/vᵀv, in the units of y.
 func (m *newton) leastErr() float64 {
 	p := m.now
-	if p.groups[1] < 2 {
-		return 0
-	}
 	vv, scaled := 0.0, 0.0
 	for j, v := range p.v {
 		vv += v * v
 		scaled += v / p.d[j] * (v / p.d[j])
 	}
-	if vv == 0 {
+	if p.groups[1] < 2 || vv == 0 {
 		return 0
 	}
 	return p.noiseH(m.sides[1].left()) * scaled / vv

@@ -228,6 +228,9 @@ func (m *newton) arrived() bool {
 		tau = max(tau, math.Abs(m.step.s[i])/unit)
 		size = max(size, p.size[i]*unit)
 	}
+	if slope := m.curve.normInv(p.h, p.unit); slope*slope > 0x1p-20*size && m.radius < 0x1p-40 { // beside bilevel.ErrDomain
+		return false
+	}
 	if m.stalls++; m.stalls == 1 || pred < m.least/2 || pred > 0x1p-60*size || m.step.pressed || p.normH(p.u) > 0x1p-20*p.norm {
 		m.least, m.stalls = pred, 1
 	}

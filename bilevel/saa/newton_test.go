@@ -344,9 +344,22 @@ func TestSilentStarts(t *testing.T) {
 	}
 	_, r := solved(t, saddle(1, 20), saa.Newton{}, bilevel.Options{Set: bilevel.Ball{Radius: 1}}, bilevel.Run{Steps: 200})
 	assert.Contains(t, strings.Join(r.Warnings, "; "), "saddle")
-	p, err := auto.New(auto.Losses{Dx: 1, Dy: 1,
-		F: func(_, y auto.Vec, _ bilevel.Sample) auto.Num { return y.SquaredNorm().Neg() },
-		G: func(x, y auto.Vec, _ bilevel.Sample) auto.Num { return y.Sub(x).SquaredNorm() }})
+	tracks := func(x, y auto.Vec, _ bilevel.Sample) auto.Num { return y.Sub(x).SquaredNorm() }
+	for seed := range uint64(20) { // a minimum on the sphere, though F is concave
+		a, b, x0 := make([]float64, 4), make([]float64, 4), make([]float64, 4)
+		rng := rand.New(rand.NewPCG(seed, 'b'))
+		for i := range a {
+			a[i], b[i], x0[i] = -rng.ExpFloat64(), 2*rng.NormFloat64(), rng.NormFloat64()/4
+		}
+		p := bileveltest.Must(auto.New(auto.Losses{Dx: 4, Dy: 4, Upper: 9, Lower: 9, G: tracks,
+			F: func(_, y auto.Vec, _ bilevel.Sample) auto.Num {
+				return y.WeightedSquares(auto.Data(a)).Add(y.Dot(auto.Data(b)))
+			}}))
+		_, r = solved(t, p, saa.Newton{}, bilevel.Options{Set: bilevel.Ball{Radius: 1}, X0: x0}, bilevel.Run{Steps: 200})
+		assert.NotContains(t, strings.Join(r.Warnings, "; "), "saddle")
+	}
+	p, err := auto.New(auto.Losses{Dx: 1, Dy: 1, G: tracks,
+		F: func(_, y auto.Vec, _ bilevel.Sample) auto.Num { return y.SquaredNorm().Neg() }})
 	require.NoError(t, err)
 	_, r = solved(t, p, saa.Newton{}, bilevel.Options{}, bilevel.Run{Gap: 1e-3, Steps: 200})
 	assert.Equal(t, bilevel.StepLimit, r.Reason)

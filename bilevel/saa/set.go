@@ -138,7 +138,7 @@ func (s *step) face(free []int, p *point, lip, value float64) float64 {
 	s.faces = -1
 	for e := n - 1; e >= 0 && values[e] > 1e-3; e-- {
 		copy(pi.Row(k), vt.Row(e))
-		base[k] = max(0, 1/values[e]-1) * lip
+		s.bent[k] = max(0, 1/values[e]-1) * lip
 		k++
 	}
 	if k == 0 {
@@ -151,7 +151,7 @@ func (s *step) face(free []int, p *point, lip, value float64) float64 {
 		for b := range a + 1 {
 			red.Set(a, b, mat.Dot(to, pi.Row(b)))
 		}
-		red.Set(a, a, red.At(a, a)+base[a])
+		red.Set(a, a, red.At(a, a)+s.bent[a])
 		s.r[a] = -mat.Dot(pi.Row(a), q.R)
 	}
 	if q.Chol.Factor(&red) != nil {
@@ -208,12 +208,13 @@ func (s *step) trace(cov *mat.Dense) (sum float64) {
 	return sum
 }
 
-// open says that most of the direction along which B is least lies in that face.
+// open says that most of the direction in which B is least lies in that face, and that F curves down along it there.
 func (s *step) open(c *curvature) bool {
-	v, sum := c.eig.VectorsT().Row(0), 0.0
+	v, sum, bent := c.eig.VectorsT().Row(0), 0.0, 0.0
 	for a := range s.faces {
 		d := mat.Dot(s.pi.Row(a)[:len(v)], v)
 		sum += d * d
+		bent += d * d * s.bent[a]
 	}
-	return s.faces < 0 || sum > 0.5
+	return s.faces < 0 || sum > 0.5 && bent < -c.eig.Values()[0]*sum
 }

@@ -25,6 +25,7 @@ type step struct {
 
 	z, w, t, r, a []float64 // scratch of another set
 	pi            mat.Dense // its first rows span the face that s ends on
+	bent          []float64 // by how much it curves along each
 	faces         int       // how many; -1: not known
 	sym, red      mat.Sym
 	eig           eig.Symmetric
@@ -36,7 +37,7 @@ func newStep(set bilevel.Set, dx int) step {
 	s.metric, _ = set.(bilevel.MetricSet)
 	if s.box == nil {
 		v := func() []float64 { return make([]float64, dx) }
-		s.z, s.w, s.t, s.r, s.a = v(), v(), v(), v(), v()
+		s.z, s.w, s.t, s.r, s.a, s.bent = v(), v(), v(), v(), v(), v()
 		s.pi, s.sym, s.red = *mat.NewDense(dx, dx), *mat.NewSym(dx), *mat.NewSym(dx)
 	}
 	return s
@@ -44,12 +45,11 @@ func newStep(set bilevel.Set, dx int) step {
 
 // width is the extent of X along x_i, +Inf for none.
 func (s *step) width(i int) float64 {
-	if w, ok := s.set.(bilevel.WidthSet); ok {
-		if v := w.Width(i); v > 0 {
-			return v
-		}
+	w, ok := s.set.(bilevel.WidthSet)
+	if !ok || !(w.Width(i) > 0) {
+		return math.Inf(1)
 	}
-	return math.Inf(1)
+	return w.Width(i)
 }
 
 // follow adds u + Js to y, of p; Js where u leaps.

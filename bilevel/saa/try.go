@@ -25,9 +25,7 @@ func (m *newton) try(it *bilevel.Iteration, stat float64) (good bool, err error)
 	unsettled := p.normH(p.u) > max(partly*way, tiny*p.norm)
 	tau, fall, size, doubt := 0.0, 0.0, 0.0, 0.0
 	for i, si := range s {
-		if si != 0 {
-			tau = max(tau, math.Abs(si)/p.unit[i])
-		}
+		tau = max(tau, math.Abs(si)/p.unit[i])
 	}
 	err = m.read(it, t, p)
 	if err == nil {

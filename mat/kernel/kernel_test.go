@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"runtime"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -88,5 +89,68 @@ func BenchmarkTile(b *testing.B) {
 			}
 			b.ReportMetric(2*Cols*rows*float64(k)*float64(b.N)/b.Elapsed().Seconds()/1e9, "GFLOP/s")
 		})
+	}
+}
+
+func TestSumSquares(t *testing.T) {
+	defer SetLanes(Lanes())
+	rng := rand.New(rand.NewPCG(3, 4))
+	for _, lanes := range AllLanes() {
+		SetLanes(lanes)
+		for n := range 40 {
+			for _, s := range []Shape{{Rows: n, Lower: true}, {Rows: n, Lower: true, First: 1}, {Rows: 3, Cols: n}} {
+				lda, ldb := n+3, n+1
+				a, b := make([]float64, lda*(n+4)), make([]float64, ldb*(n+4))
+				fill := func(x []float64, ld int) {
+					for i := range x {
+						x[i] = math.NaN()
+						if i/ld < s.Rows && i%ld < s.width(i/ld) {
+							x[i] = rng.Float64() - 0.5
+						}
+					}
+				}
+				fill(a, lda)
+				fill(b, ldb)
+				one, two, byRows := 0.0, 0.0, 0.0
+				for i := range s.Rows {
+					byRows += SumSquares(Shape{Rows: 1, Cols: s.width(i)}, a[i*lda:], 0)
+					for j := range s.width(i) {
+						x, y := a[i*lda+j], b[i*ldb+j]
+						one, two = one+x*x, two+(x-y)*(x-y)
+					}
+				}
+				require.InDelta(t, one, SumSquares(s, a, lda), 1e-13*(1+one), "%d lanes, %+v", lanes, s)
+				if lanes == 0 {
+					require.Equal(t, byRows, SumSquares(s, a, lda), "%+v: rows in twos have the bits of rows", s)
+				}
+				require.InDelta(t, two, SumSquaresSub(s, a, lda, b, ldb), 1e-13*(1+two), "%d lanes, %+v", lanes, s)
+			}
+		}
+	}
+}
+
+// A build that asks for vector kernels must get them (else: no GOEXPERIMENT, or -tags purego).
+func TestToolchain(t *testing.T) {
+	require.False(t, Dropped, "GOEXPERIMENT=simd is set, but the vector kernels were not tried with %s: "+
+		"the portable ones run. See KERNELS.md on letting a release in", runtime.Version())
+}
+
+func TestTier(t *testing.T) {
+	all := AllLanes()
+	defer SetLanes(Lanes())
+	require.Zero(t, all[len(all)-1], "the portable kernels")
+	require.Equal(t, all[0], Lanes(), "the widest")
+	for _, n := range all {
+		SetLanes(n)
+		require.Equal(t, n, Lanes())
+		require.Equal(t, n > 0, Vector())
+		switch {
+		case n > 0:
+			require.Equal(t, fmt.Sprintf("simd, %d bits", 64*n), Tier())
+		case Rows > 2:
+			require.Equal(t, "v3", Tier())
+		default:
+			require.Equal(t, "portable", Tier())
+		}
 	}
 }
