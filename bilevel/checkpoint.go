@@ -87,8 +87,8 @@ func sealed(b []byte) bool {
 // Y and Stepper returned before is no longer valid.
 //
 // Sizes, method, parameters and options are compared with those that were saved; the problem's
-// data, functions, maps and what pointers in the caller's own types refer to are not. No oracle is
-// called. Errors wrap ErrDamaged or ErrForeign, or are those of r; s is then unchanged. Memory:
+// data, functions, maps, what packages sync and sync/atomic hold and what pointers in the caller's own
+// types refer to are not. No oracle is called. Errors wrap ErrDamaged or ErrForeign, or are those of r; s is then unchanged. Memory:
 // that of another Solver and its checkpoint, whatever r holds.
 func (s *Solver) Load(r io.Reader) error {
 	fresh, err := New(s.it.Problem(), s.method, s.it.opt)
@@ -248,6 +248,8 @@ func (d *description) value(name, kind string, v reflect.Value) {
 		d.depth++
 		d.value(name, kind+" ", e)
 		d.depth--
+	case strings.HasPrefix(v.Type().PkgPath(), "sync"): // its state is of this process
+		d.line(name, kind+"a "+v.Type().String())
 	case k == reflect.Struct:
 		if kind != "" {
 			d.line(name, strings.TrimSpace(kind))

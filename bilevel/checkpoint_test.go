@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"testing/iotest"
 
@@ -68,9 +69,13 @@ func TestSaveFile(t *testing.T) {
 }
 
 // creeping moves, by rounding, what it has projected; divergence is measured from where New was.
-type creeping struct{ Space }
+type creeping struct {
+	Space
+	calls atomic.Int64 // the state of a process is no parameter
+}
 
-func (creeping) Project(dst, x []float64) {
+func (c *creeping) Project(dst, x []float64) {
+	c.calls.Add(1)
 	for i, v := range x {
 		dst[i] = v * (1 + 1e-12)
 	}
@@ -93,7 +98,7 @@ func TestResume(t *testing.T) {
 			if w.Dy, w.N = 104, 5; c.route == eig.RouteClear {
 				return newSolver(t, newBowls(2, 6), c.m, Options{X0: []float64{0.2, 0.1}, Seed: 3})
 			}
-			return newSolver(t, w, c.m, Options{Seed: 1, Set: creeping{}, X0: []float64{0.01, 0.02, 0.03}})
+			return newSolver(t, w, c.m, Options{Seed: 1, Set: &creeping{}, X0: []float64{0.01, 0.02, 0.03}})
 		}
 		whole, again := start(), start()
 		steps(t, whole, c.n)

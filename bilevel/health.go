@@ -1,6 +1,9 @@
 package bilevel
 
-import "fmt"
+import (
+	"fmt"
+	"math"
+)
 
 // Health is what a running method can tell of its iterate: estimates, made of samples; NaN for what
 // it does not know.
@@ -61,6 +64,9 @@ func (h Health) Warnings() (list []string) {
 	saw := fmt.Sprintf("the least eigenvalue of g_yy is %.3g ± %.1g", h.Least, h.LeastErr)
 	if h.Clipped > mostClipped {
 		saw += fmt.Sprintf(", and H_yy was raised in %.0f %% of the late steps", 100*h.Clipped)
+	}
+	if math.IsNaN(h.Least) {
+		saw = "no y*(x) is found"
 	}
 	switch {
 	case h.NotConvex:

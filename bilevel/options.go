@@ -56,7 +56,7 @@ func (o *Options) prepare(dx, dy int) error {
 		return option.Bad("Options.Set, a %T, projects onto a point that is %v at index %d", o.Set, x[i], i)
 	}
 	for i, v := range o.X0 {
-		if !(math.Abs(x[i]-v) <= 1e-9*(1+math.Abs(v))) {
+		if !(math.Abs(x[i]-v) <= 1e-9*min(1+math.Abs(v), mat.Norm(o.X0))) {
 			return option.Bad("Options.X0 is not in the feasible set: entry %d is %v, that of the nearest "+
 				"feasible point %v", i, v, x[i])
 		}

@@ -109,6 +109,7 @@ func TestNewRefuses(t *testing.T) {
 		{"Options.Y0 is -Inf at index 3", plain, Options{Y0: []float64{0, 0, 0, math.Inf(-1)}}},
 		{"X0 is not in the feasible set: entry 2 is 7",
 			plain, Options{X0: []float64{0, 0, 7}, Set: UniformBox(3, 0, 1)}},
+		{"X0 is not in the feasible set: entry 0 is 5e-10", plain, Options{X0: []float64{5e-10, 0, 0}, Set: UniformBox(3, 0, 1e-12)}},
 		{"Options.Set, a bilevel.shapeless, projects onto a point that is NaN at index 0", plain, Options{Set: shapeless{}}},
 		{"Box has 2 lower", plain, Options{Set: UniformBox(2, 0, 1)}},
 	} {

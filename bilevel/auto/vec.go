@@ -315,14 +315,16 @@ func (t *tape) matrixProduct(code opcode, m matrix, w, u int32, n int, c class) 
 func (m matrix) product(code opcode, r, w, u []float64) {
 	if code == opMatVec {
 		for i := range r {
-			r[i] += kernel.Dot(u, w[i*m.stride:][:m.cols])
+			r[i] += kernel.Dot(u, m.row(w, i))
 		}
 		return
 	}
 	for i, s := range u {
-		kernel.Axpy(r, s, w[i*m.stride:][:m.cols])
+		kernel.Axpy(r, s, m.row(w, i))
 	}
 }
+
+func (m matrix) row(w []float64, i int) []float64 { return w[min(i*m.stride, len(w)):][:m.cols] }
 
 // outer adds r·uᵀ to W for W·u, or u·rᵀ for Wᵀ·u.
 func (m matrix) outer(code opcode, w, r, u []float64) {
@@ -330,7 +332,7 @@ func (m matrix) outer(code opcode, w, r, u []float64) {
 		r, u = u, r
 	}
 	for i, s := range r {
-		kernel.Axpy(w[i*m.stride:][:m.cols], s, u)
+		kernel.Axpy(m.row(w, i), s, u)
 	}
 }
 

@@ -104,7 +104,16 @@ func (c *checker) convexity() {
 // without noise, above it by more than rounding.
 func (c *checker) least(o *oracle, pt point, h []float64, noise, want float64, strict bool, message string) {
 	var j eig.Jacobi
-	if err := j.Factor(mat.SymOf(c.dy, h)); err != nil {
+	s, d := mat.SymOf(c.dy, slices.Clone(h)), make([]float64, c.dy)
+	for i := range d {
+		if d[i] = 1; strict && noise == 0 && s.At(i, i) > 0 { // else, where units differ, it would be rounding
+			d[i] = 1 / math.Sqrt(s.At(i, i))
+		}
+		for k := range i + 1 {
+			s.Set(i, k, s.At(i, k)*d[i]*d[k])
+		}
+	}
+	if err := j.Factor(s); err != nil {
 		c.log.gap(Convexity, o.name, "%v", err)
 		return
 	}

@@ -125,20 +125,29 @@ func (f *Flow) Step() error {
 		if err := f.Velocity(f.kx, f.ky, f.px, f.py); err != nil {
 			return err
 		}
-		if mat.NotFinite(f.kx) >= 0 || mat.NotFinite(f.ky) >= 0 {
-			return &bilevel.DivergedError{Step: f.k, Quantity: "the velocity of the flow", Value: math.NaN()}
+		if err := f.finite("the velocity of the flow", f.kx, f.ky); err != nil {
+			return err
 		}
 		mat.Axpy(f.sx, s.weight, f.kx)
 		mat.Axpy(f.sy, s.weight, f.ky)
 	}
 	move(f.px, f.x, f.o.H, f.sx)
 	move(f.py, f.y, f.o.H, f.sy)
-	if mat.NotFinite(f.px) >= 0 || mat.NotFinite(f.py) >= 0 {
-		return &bilevel.DivergedError{Step: f.k, Quantity: "the state of the flow", Value: math.NaN()}
+	if err := f.finite("the state of the flow", f.px, f.py); err != nil {
+		return err
 	}
 	f.x, f.px = f.px, f.x
 	f.y, f.py = f.py, f.y
 	f.k++
+	return nil
+}
+
+func (f *Flow) finite(quantity string, vectors ...[]float64) error {
+	for _, v := range vectors {
+		if i := mat.NotFinite(v); i >= 0 {
+			return &bilevel.DivergedError{Step: f.k, Quantity: quantity, Value: v[i]}
+		}
+	}
 	return nil
 }
 

@@ -164,7 +164,7 @@ func TestErrors(t *testing.T) {
 		want     error
 	}{
 		{"f_x", fails, broken}, {"g_y", fails, broken}, {"H_xy", fails, broken}, {"H_yy", fails, broken},
-		{"H_yy", entry(-1e9), chol.ErrNotPosDef}, {"f_x", entry(math.NaN()), bilevel.ErrDiverged},
+		{"H_yy", entry(-1e9), chol.ErrNotPosDef}, {"f_x", entry(math.Inf(1)), bilevel.ErrDiverged},
 	} {
 		p := &bileveltest.Faulty[bilevel.Sample]{Problem: newBent(t), Quantity: c.quantity, Fault: c.fault}
 		f := newFlow(t, p, Options{Alpha: 1, Beta: 1, H: 0.1, X0: []float64{1, 2}})

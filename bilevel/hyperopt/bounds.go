@@ -33,12 +33,12 @@ func (p *Problem) Uniform(x []float64, lambda float64) {
 		panic("hyperopt: Uniform: x weighs rows")
 	}
 	p.sizes("hyperopt: Uniform: dimension mismatch", len(x), p.dy())
-	v := lambda
+	v, least := lambda, 0.0
 	if p.opt.Form == Exp {
-		v = math.Log(2 * lambda)
+		v, least = math.Log(2*lambda), 1
 	}
 	for _, edge := range []float64{p.opt.Lo, p.opt.Hi} {
-		if math.Abs(v-edge) <= 4e-16*max(1, math.Abs(edge)) {
+		if math.Abs(v-edge) <= 4e-16*max(least, math.Abs(edge)) {
 			v = edge
 		}
 	}
@@ -73,15 +73,15 @@ func (p *Problem) ConvexityAt(x []float64) float64 {
 }
 
 // Smoothness bounds ‖g_yy‖₂ over the box, all y and rows: ℓ″_max·max‖a‖² + 2·reg(Hi), ℓ″_max = ¼, 1
-// and ½ for Logistic, Squared and Softmax; with PerRow, Hi times the first term, plus 2·Ridge. Cost: a
-// pass over the training data.
+// and ½ for Logistic, Squared and Softmax; with PerRow, Hi times the first term, plus 2·Ridge; the c
+// of a free intercept in place of the last term where that is more. Cost: a pass over the training data.
 func (p *Problem) Smoothness() float64 {
 	r := maxRow(p.train)
 	curvature := [...]float64{0.25, 1, 0.5}[p.opt.Loss] * r * r
 	if p.perRow() {
-		return p.opt.Hi*curvature + 2*p.opt.Ridge
+		return p.opt.Hi*curvature + max(2*p.opt.Ridge, p.free)
 	}
-	return curvature + p.ridge(p.opt.Hi)
+	return curvature + max(p.ridge(p.opt.Hi), p.free)
 }
 
 // CrossBound returns C_gxy, a bound of ‖g_xy(x, y*(x))‖_F over the box, at y*(x) alone. With PerRow

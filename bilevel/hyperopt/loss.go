@@ -65,7 +65,7 @@ func (l Loss) Mean(d *data.Data, y []float64) float64 {
 // Accuracy returns the share of rows of d that y classifies rightly: labels ±1, where +1 is aᵀy > 0,
 // or of several classes the one of largest aᵀy_k. It panics if len(y) is not a multiple of d.Dim.
 func Accuracy(d *data.Data, y []float64) float64 {
-	if len(y)%d.Dim != 0 || len(y) == 0 {
+	if len(y) == 0 || d.Dim == 0 || len(y)%d.Dim != 0 {
 		panic("hyperopt: Accuracy: dimension mismatch")
 	}
 	right := 0

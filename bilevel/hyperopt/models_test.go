@@ -206,6 +206,11 @@ func TestModelBoundsHold(t *testing.T) {
 	require.NoError(t, err)
 	assert.InDelta(t, 0.8*25/4+0.02, p.Smoothness(), 1e-14)
 	assert.InDelta(t, 5, p.CrossBound(), 1e-14)
+	p, err = New(d, d, Options{Form: Raw, Lo: 1e-20, Hi: 1e-16})
+	require.NoError(t, err)
+	x, y := make([]float64, 2), []float64{1, 1}
+	p.Start(x, y)
+	assert.InEpsilon(t, 1e-18, x[0], 1e-12)
 }
 
 func TestModelsAllocateNothing(t *testing.T) {

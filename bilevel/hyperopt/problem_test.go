@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"stable/bilevel"
+	"stable/bilevel/bileveltest"
 	"stable/bilevel/hyperopt/data"
 	"stable/bilevel/implicit"
 	"stable/mat"
@@ -197,6 +198,7 @@ func TestMetrics(t *testing.T) {
 	assert.InDelta(t, (0.5+0.5+24.5)/3, Squared.Mean(d, y), 1e-15)
 	assert.InDelta(t, (math.Log1p(math.Exp(-2))+math.Ln2+math.Log1p(math.Exp(6)))/3, Logistic.Mean(d, y), 1e-15)
 	assert.Panics(t, func() { Accuracy(d, y[:1]) })
+	assert.PanicsWithValue(t, "hyperopt: Accuracy: dimension mismatch", func() { Accuracy(&data.Data{}, y) })
 	assert.Panics(t, func() { Squared.Mean(d, y[:1]) })
 }
 
@@ -213,6 +215,17 @@ func TestNoSolution(t *testing.T) {
 	require.NoError(t, err)
 	_, err = p.Objective(nil, make([]float64, data.Dim))
 	assert.ErrorIs(t, err, implicit.ErrNoSolution)
+}
+
+// g_y is 0 at 0, which is a maximum of g, and a saturated row of Softmax curves by p₀p₁.
+func TestSolutionNeedsAConvexG(t *testing.T) {
+	d := &data.Data{Dim: 1, RowPtr: []int{0, 1, 2}, Col: []int32{0, 0}, Val: []float64{2, 2}, Label: []float64{1, -1}}
+	_, err := bileveltest.Must(New(d, d, Options{})).Objective(make([]float64, 1), []float64{-1000})
+	assert.ErrorIs(t, err, implicit.ErrNoSolution)
+	d = &data.Data{Dim: 1, RowPtr: []int{0, 1, 2, 3}, Col: make([]int32, 3), Val: []float64{2, 2, 2}, Label: []float64{0, 1, 2}, Classes: []string{"a", "b", "c"}}
+	gyy := mat.NewSym(3)
+	require.NoError(t, bileveltest.Must(New(d, d, Options{Loss: Softmax})).HessG(gyy, []float64{1e-30}, []float64{20, 0, -500}, nil))
+	assert.InEpsilon(t, 4*math.Exp(-40), gyy.At(0, 0), 1e-12)
 }
 
 func TestFreeIntercept(t *testing.T) {

@@ -1,10 +1,12 @@
 package hyperopt
 
 import (
+	"errors"
 	"fmt"
 	"math"
 
 	"stable/bilevel/implicit"
+	"stable/chol"
 	"stable/mat"
 )
 
@@ -51,7 +53,7 @@ func (p *Problem) Solution(y, x []float64) error {
 	}
 	clear(y)
 	err = t.f.Solve(y, x, 0)
-	if left, _ := t.f.Residual(); left <= 1e-14*t.unit { // y* is 0, and g_y all rounding
+	if left, _ := t.f.Residual(); left <= 1e-14*t.unit && !errors.Is(err, chol.ErrNotPosDef) { // y* is 0, and g_y all rounding
 		return nil
 	}
 	return err

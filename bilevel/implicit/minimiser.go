@@ -51,7 +51,7 @@ func Minimise(f func(grad, x []float64) (float64, error), x []float64, o Options
 		if m.Tell(value, grad); n == 0 {
 			first = m.proj
 		}
-		if !mat.IsFinite(m.proj) || m.done && m.moved > 0 && m.proj >= first {
+		if !mat.IsFinite(m.proj) || m.done && m.proj >= first && m.moved > 0x1p-20*math.Abs(m.f) {
 			return found(n + 1), ErrNoMinimum
 		}
 		if m.done {

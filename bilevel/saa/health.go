@@ -50,9 +50,7 @@ func (m *newton) tell() {
 	if m.step.box == nil && h.falls > 0 && !m.step.open(c) {
 		h.falls = 0
 	}
-	if p.clip > 0 {
-		h.clipped = 1
-	}
+	h.clipped = float64(min(p.clip, 1))
 	m.told = h
 }
 
@@ -75,7 +73,7 @@ func (m *newton) Health() bilevel.Health {
 	h.LeastErr = max(m.leastErr(), tiny*mat.NormFrobSym(mean))
 	h.NotConvex = t.clipped > 0 && m.whole() && h.Least < 0
 	h.Flat = m.flat()
-	h.Slow = h.Gradient > 30*h.StdErr && m.radius < 0x1p-20 && (!m.done || m.stalls > 8 || m.radius <= tiny)
+	h.Slow = h.Gradient > 30*h.StdErr && !(m.remains() < 0x1p-40) && m.radius < 0x1p-20 && (!m.done || m.stalls > 8 || m.radius <= tiny)
 	return h
 }
 

@@ -146,6 +146,7 @@ func (m *newton) mayMove() {
 	c.free = c.free[:0]
 	for i, x := range p.x {
 		lo, hi := m.step.bounds(i)
+		m.terms = max(m.terms, p.size[i]*p.unit[i])
 		c.span[i] = max(c.span[i], math.Abs(x))
 		c.known[i] = c.known[i] || m.sides[1].whole() || p.known(i)
 		lost := m.step.lost(i, c.span[i], p.unit[i])
@@ -223,15 +224,16 @@ func (m *newton) share(stat float64) int {
 // arrived says that no free entry has a gradient above rounding, and y none; or that steps promise less than
 // rounding of F, and eight in a row not half of one before.
 func (m *newton) arrived() bool {
-	p, pred, tau, size := m.now, -m.step.pred, 0.0, 0.0
+	p, pred, tau := m.now, -m.step.pred, 0.0
 	for i, unit := range p.unit {
 		tau = max(tau, math.Abs(m.step.s[i])/unit)
-		size = max(size, p.size[i]*unit)
 	}
-	if slope := m.curve.normInv(p.h, p.unit); slope*slope > 0x1p-20*size && m.radius < 0x1p-40 { // beside bilevel.ErrDomain
+	short := m.radius < 0x1p-36
+	if short && m.remains() > 0x1p-20 { // beside bilevel.ErrDomain
 		return false
 	}
-	if m.stalls++; m.stalls == 1 || pred < m.least/2 || pred > 0x1p-60*size || m.step.pressed || p.normH(p.u) > 0x1p-20*p.norm {
+	if m.stalls++; m.stalls == 1 || pred < m.least/2 || pred > 0x1p-60*m.terms || m.step.pressed && !short ||
+		p.normH(p.u) > 0x1p-20*p.norm {
 		m.least, m.stalls = pred, 1
 	}
 	if p.normH(p.u) > tiny*p.norm || m.stalls > 8 {
@@ -243,7 +245,7 @@ func (m *newton) arrived() bool {
 	if m.step.box == nil {
 		return false
 	}
-	if pred <= 0x1p-90*size && !m.step.pressed { // of F, far below rounding
+	if pred <= 0x1p-90*m.terms && !m.step.pressed { // of F, far below rounding
 		return true
 	}
 	for _, i := range m.curve.free {
@@ -252,6 +254,14 @@ func (m *newton) arrived() bool {
 		}
 	}
 	return true
+}
+
+// remains is what F may still fall by, as far as Δ lets, over the largest size of its terms so far.
+func (m *newton) remains() float64 {
+	if slope := m.curve.normInv(m.now.h, m.now.unit); m.step.box != nil || m.step.pressed {
+		return slope * slope / m.terms
+	}
+	return -m.step.pred / m.terms // such a set may hold x along any direction
 }
 
 // bend sees that B and E are known along the free entries, and says whether it asked for them. Where

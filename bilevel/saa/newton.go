@@ -80,6 +80,7 @@ type newton struct {
 	lastRead int        // samples when all were read
 	least    float64    // that a step on all terms promised
 	stalls   int        // steps since
+	terms    float64    // the largest h_iℓ_i that the terms of h could make
 	y0, u0   []float64  // scratch of settle
 	sizes    [2]float64 // of the step, as one along h and along ĝ
 }
@@ -223,7 +224,7 @@ func (m *newton) State(t *bilevel.State) {
 	for _, n := range []*int{&m.tried, &m.failed, &m.lastRead, &m.stalls} {
 		t.Count(n)
 	}
-	for _, v := range []*float64{&m.radius, &m.least, &m.far, &m.slope, &m.bow, &m.credit, &m.rough,
+	for _, v := range []*float64{&m.radius, &m.least, &m.far, &m.slope, &m.bow, &m.credit, &m.rough, &m.terms,
 		&m.told.lower, &m.told.gradient, &m.told.stdErr, &m.told.gap, &m.told.falls, &m.told.clipped} {
 		t.Float(v)
 	}

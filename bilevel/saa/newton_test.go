@@ -383,6 +383,13 @@ func TestGapOnABall(t *testing.T) {
 		told += h.Gap
 	}
 	assert.InDelta(t, 0, math.Log(off/told), math.Log(2))
+	far, err := units.In(bileveltest.Must(quadratic.New(noisy(0.3, quadratic.Options{Dx: 4, Dy: 3}))),
+		units.Units{ShiftX: []float64{1e6, 1e6, 1e6, 1e6}})
+	require.NoError(t, err)
+	for seed := range uint64(5) { // away from the sphere: differences of the projection were rounding
+		_, r := solved(t, far, saa.Newton{}, bilevel.Options{Set: bilevel.Ball{Radius: 1e7}, Seed: seed}, bilevel.Run{Xi: 2000, Gap: 1e-7})
+		assert.NotEqual(t, bilevel.GapReached, r.Reason)
+	}
 }
 
 // Nor is Gap 0 where noise may hold x at a bound: 18 of these stopped there. Beyond noise it is.

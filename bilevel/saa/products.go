@@ -153,7 +153,7 @@ func (m *wide) move(it *bilevel.Iteration) (more bool, err error) {
 	if !m.known {
 		credit := m.credit
 		err = m.gradient(m.h, m.x, m.y)
-		if m.waits = none(err) && !m.whole(); m.waits { // for samples
+		if m.waits = errors.Is(err, implicit.ErrNoSolution) && !m.whole(); m.waits { // for samples
 			return false, nil
 		}
 		if m.known = true; !m.back && (m.tried > 0 || m.pass) { // it was known before a checkpoint
@@ -385,7 +385,7 @@ func (m *wide) try(value float64) (good, sure bool, err error) {
 	}
 	copy(m.ym, m.ty)
 	m.known = false
-	if err = m.gradient(m.th, m.tx, m.ty); err != nil && !none(err) && !errors.Is(err, bilevel.ErrDomain) {
+	if err = m.gradient(m.th, m.tx, m.ty); err != nil && !errors.Is(err, implicit.ErrNoSolution) && !errors.Is(err, bilevel.ErrDomain) {
 		return false, false, err
 	}
 	fall := 0.0
@@ -412,11 +412,6 @@ func (m *wide) try(value float64) (good, sure bool, err error) {
 	m.sizes[1]++
 	m.x, m.tx, m.y, m.ty, m.h, m.th, m.known = m.tx, m.x, m.ty, m.y, m.th, m.h, true
 	return true, math.Abs(rho-1) < 0.1, nil
-}
-
-// none says that err means that there is no y*(x), or no number.
-func none(err error) bool {
-	return errors.Is(err, implicit.ErrNoSolution) || errors.Is(err, bilevel.ErrDiverged)
 }
 
 // arrived says that no free entry has a gradient above rounding, or the step is rounding, where F is

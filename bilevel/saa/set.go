@@ -37,15 +37,7 @@ func (s *step) within(free []int, p *point, radius float64) {
 // Imaging Sci. 2, 2009), find the face, and Newton steps along it go to its minimum.
 func (s *step) project(free []int, p *point) {
 	q := &s.quad
-	n := len(free)
-	lip := 0.0
-	for i := range n {
-		sum := 0.0
-		for j := range n {
-			sum += math.Abs(q.A.At(max(i, j), min(i, j)))
-		}
-		lip = max(lip, sum)
-	}
+	lip := mat.NormFrobSym(&q.A)
 	clear(q.S)
 	s.onto(q.S, free, p)
 	value := q.At(q.S)
@@ -109,6 +101,9 @@ func (s *step) face(free []int, p *point, lip, value float64) float64 {
 		return value
 	}
 	eps := 0x1p-22 * size
+	for _, i := range free { // x may be far from 0
+		eps = max(eps, 0x1p-30*math.Abs(p.x[i])/p.unit[i])
+	}
 	sym := s.sym.View(0, n)
 	pi := s.pi.View(0, 0, n, n)
 	for j := range n {

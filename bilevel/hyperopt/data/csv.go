@@ -53,10 +53,15 @@ func (d *Data) readRecords(rd *records, lab *labels, opt *ReadOptions) error {
 	}
 	line := rd.line
 	rd.line = top
-	l, err := newLayout(head, opt)
+	names, commas := slices.Clone(head), rd.csv.Comma != ','
+	if commas {
+		decimalPoints(names)
+	}
+	l, err := newLayout(names, opt)
 	if err != nil {
 		return err
 	}
+	l.commas = commas
 	if l.target >= 0 {
 		d.LabelName = l.names[l.target]
 	}
@@ -113,9 +118,6 @@ func (rd *records) next() ([]string, error) {
 		return nil, err
 	}
 	rd.line, _ = rd.csv.FieldPos(0)
-	if rd.csv.Comma != ',' {
-		decimalPoints(record)
-	}
 	return record, nil
 }
 
@@ -217,6 +219,12 @@ func (d *Data) record(fields []string, l *layout, lab *labels, opt *ReadOptions,
 	if len(fields) != n && !(len(fields) == n+1 && strings.TrimSpace(fields[n]) == "") {
 		return fmt.Errorf("wrong number of fields: %d, and the header has %d: %s", len(fields), n, listed(l.names))
 	}
+	if l.id >= 0 {
+		d.IDs = append(d.IDs, cleaned(fields[l.id:l.id+1])...)
+	}
+	if l.commas {
+		decimalPoints(fields)
+	}
 	label := 0.0
 	if l.target >= 0 {
 		var err error
@@ -225,9 +233,6 @@ func (d *Data) record(fields []string, l *layout, lab *labels, opt *ReadOptions,
 		}
 	}
 	d.Label = append(d.Label, label)
-	if l.id >= 0 {
-		d.IDs = append(d.IDs, cleaned(fields[l.id : l.id+1])[0])
-	}
 	if opt.wide() {
 		row := make([]string, len(l.keep))
 		for k, j := range l.keep {

@@ -59,6 +59,8 @@ func (d *Data) Check() error {
 		return wrong(": Col and Val differ in length")
 	case d.Features != nil && len(d.Features) != d.Dim:
 		return wrong(": %d feature names for %d features", len(d.Features), d.Dim)
+	case d.IDs != nil && len(d.IDs) != d.Rows():
+		return wrong(": %d names for %d rows", len(d.IDs), d.Rows())
 	}
 	for i, b := range d.Label {
 		if !mat.IsFinite(b) {
@@ -101,8 +103,8 @@ func (d *Data) Subset(rows []int) *Data {
 	return &s
 }
 
-// Join returns a copy of the rows of all sets, one after the other, named as the first. It panics
-// if there is none or dimensions differ.
+// Join returns a copy of the rows of all sets, one after the other, with names of features and classes
+// of the first, and of rows if all have them. It panics if there is none or dimensions differ.
 func Join(sets ...*Data) *Data {
 	j := *sets[0].Subset(nil)
 	for _, d := range sets {
@@ -114,6 +116,9 @@ func Join(sets ...*Data) *Data {
 		}
 		j.Col, j.Val, j.Label = append(j.Col, d.Col...), append(j.Val, d.Val...), append(j.Label, d.Label...)
 		j.IDs = append(j.IDs, d.IDs...)
+	}
+	if len(j.IDs) != j.Rows() {
+		j.IDs = nil
 	}
 	return &j
 }

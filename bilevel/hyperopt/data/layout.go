@@ -14,6 +14,7 @@ type layout struct {
 	target int      // the column of labels, −1 for none
 	id     int      // the column of names of rows, −1 for none
 	keep   []int    // the columns that are features, in their order
+	commas bool     // numbers may have decimal commas
 }
 
 func newLayout(first []string, opt *ReadOptions) (l *layout, err error) {

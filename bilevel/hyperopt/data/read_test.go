@@ -253,6 +253,12 @@ func TestReadCSVColumns(t *testing.T) {
 	assert.Equal(t, 5, v.Filled)
 	assert.Equal(t, []string{"b1", ""}, v.IDs)
 	assert.Equal(t, []string{"", "b1", ""}, Join(v, v).Subset([]int{1, 2, 3}).IDs)
+	assert.Nil(t, Join(u, v).IDs)
+	w := mustCSV(t, "id\ta\tb\n1,234\t1,5\t0\n1.234\t2.5\t1\n", ReadOptions{ID: "id"})
+	assert.Equal(t, []string{"1,234", "1.234"}, w.IDs)
+	assert.Equal(t, [][]float64{{1.5}, {2.5}}, denseRows(w)[:2])
+	w.IDs = w.IDs[:1]
+	assert.ErrorContains(t, w.Check(), "1 names for 2 rows")
 
 	mean := mustCSV(t, "a,y\n1,0\n,1\n2,1\n6,0\n", ReadOptions{Impute: "mean"})
 	assert.Equal(t, [][]float64{{1}, {3}, {2}, {6}}, denseRows(mean))
