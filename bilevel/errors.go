@@ -67,7 +67,7 @@ func (e *DivergedError) Unwrap() error { return ErrDiverged }
 // An OracleError says which oracle of the problem failed or panicked, and at which step.
 type OracleError struct {
 	Step   int
-	Oracle string // GradF, GradG, CrossG, HessG, HessVecG, CrossVecG, GradXG or ConvexityAt
+	Oracle string // GradF, GradG, CrossG, HessG, HessVecG, CrossVecG, JointG, GradXG or ConvexityAt
 	Err    error  // its own, or a *PanicError
 }
 

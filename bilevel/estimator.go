@@ -18,7 +18,7 @@ import (
 //
 // for the hypergradient estimate f_x − H_xy H_yy⁻¹ f_y and the drift H_yy⁻¹ H_xyᵀ Δx of any method.
 // Call Init first, then Update once per step; the other methods refer to the last point. Nothing
-// allocates after NewEstimator. It is for one goroutine at a time.
+// allocates in steady state. It is for one goroutine at a time.
 type Estimator struct {
 	p        *Completed
 	mu, cgxy float64

@@ -33,7 +33,8 @@ type Run struct {
 	//
 	// with the step sizes in effect, and eps = 2⁻⁵² for rounding: over α_k and β_k, the left sides
 	// are the norms of the gradient mappings. Directions of inner steps on y, and of something
-	// besides x and y, must have norms below Tol, too. Steps that move nothing do not count. With
+	// besides x and y, must have norms below Tol, too. Steps that move nothing, with step
+	// sizes of 0, do not count. With
 	// noise, Tol must be above that of a step's batches, which a longer window does not lower: set
 	// a second stop rule.
 	Tol float64
@@ -57,7 +58,7 @@ type Run struct {
 // Reason says why a run stopped.
 type Reason int
 
-// The reasons, in the order in which they are looked at after a step.
+// The reasons, in the order in which they are looked at after a step, but for Arrived, which comes after ByProgress.
 const (
 	Failed Reason = iota
 	Canceled

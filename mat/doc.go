@@ -14,8 +14,8 @@
 // where sizes do not match. NaN and Inf reach whatever they take part in; no product is skipped
 // because a factor is 0.
 //
-// Memory: only NewDense, NewSym and Format allocate. No goroutines, no state: calls may run together
-// unless one writes what another uses.
+// Memory: NewDense, DenseOf, NewSym, SymOf and Format allocate; products take their workspace from a
+// pool. No goroutines: calls may run together unless one writes what another uses.
 //
 // Reproducibility: results depend on values and shapes alone. The order of summation, and so the
 // last bits, may differ between builds (GOAMD64=v3, vector kernels) and vector lengths.

@@ -20,7 +20,7 @@ import (
 
 // A ledger keeps results in a file, after their identity. A torn last line is dropped; any other
 // defect is an error with its line. Whole lines are appended, so two processes on one campaign waste
-// work and spoil nothing.
+// work and spoil nothing; of two campaigns that begin one file at once, the next to read it says so.
 type ledger[R any] struct {
 	file *os.File
 	done map[string]R
@@ -89,10 +89,10 @@ func readLedger[R any](path string, id Identity, done map[string]R) (whole, size
 		if err := decode(record, into); err != nil {
 			return 0, 0, fmt.Errorf("%s:%d: damaged record: %w; use -fresh to start over", path, line, err)
 		}
-		if line == 1 {
-			err = id.check(path, found)
-		} else if e.Key != "" { // "": another process began it, too
+		if e.Key != "" {
 			done[e.Key] = e.Result
+		} else if err = decode(record, &found); err == nil { // the first, or that of a process that began it, too
+			err = id.check(path, found)
 		}
 		if err != nil {
 			return 0, 0, fmt.Errorf("%w\nuse -fresh to start over, or another -out to keep it", err)

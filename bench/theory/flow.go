@@ -106,7 +106,7 @@ func flowPanel(w io.Writer, seed uint64) plot.Panel {
 	list, bound, threshold := flows(p, p.Constants(2))
 	fmt.Fprintf(w, "Theorem 1: V = F + ½‖y − y*(x)‖² along the flow; bound α/β ≤ %.4g; from the worst start V "+
 		"can rise from %.3g times the bound on\n", bound, threshold)
-	lines := [][]string{{"α / bound", "steps", "steps in which V rose", "largest V/V(0)", "V/V(0) at the end"}}
+	lines := [][]string{{"α / bound", "steps", "steps in which V rose", "largest (V − F*)/(V(0) − F*)", "at the end"}}
 	panel := plot.Panel{Title: "Theorem 1",
 		X: plot.Axis{Label: "time βt"}, Y: plot.Axis{Label: "(V − F*)/(V(0) − F*)", Log: true, Min: 1e-3}}
 	for _, d := range list {

@@ -244,7 +244,9 @@ func (c *complexity) panels(w io.Writer, g *regime, error int, measure string) [
 	}
 	kit.Table(w, lines)
 	for i := range panels {
-		panels[i].Lines = slopes(g.rows, i, panels[i].Series)
+		if error == upper { // nothing is claimed of y
+			panels[i].Lines = slopes(g.rows, i, panels[i].Series)
+		}
 	}
 	return panels
 }

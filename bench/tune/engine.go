@@ -31,6 +31,7 @@ type engine struct {
 	result  bilevel.Result
 	from    int       // the step at which this process began
 	samples []float64 // ξ and φ together, at the recorded steps
+	asked   []float64 // evaluations of single samples
 	f       []float64
 	y       []float64 // where exact F was last minimised in y, and starts the next time
 }
@@ -68,7 +69,7 @@ func (e *engine) run(ctx context.Context, p *kit.Progress, out kit.Terminal) err
 			next = max(next+1, math.Floor(next*ratio))
 		}
 		c := s.Counts()
-		e.samples, e.f = append(e.samples, float64(c.Xi+c.Phi)), append(e.f, f)
+		e.samples, e.asked, e.f = append(e.samples, float64(c.Xi+c.Phi)), append(e.asked, float64(c.Evaluations())), append(e.f, f)
 		p.Update(float64(last)/float64(e.Steps), "step %d of %d, F = %.6f", last, e.Steps, f)
 		return true
 	}

@@ -1,6 +1,7 @@
 package tune
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -45,7 +46,7 @@ func Main(ctx context.Context, args []string, out kit.Terminal) error {
 	path := fs.String("data", kit.ShippedData, "`FILE` of LIBSVM or CSV text, plain, gzip or bzip2; -: standard input")
 	o.shared(fs)
 	fs.StringVar(&o.out, "out", "out", "`FOLDER` for the figure and its numbers")
-	fs.IntVar(&o.Steps, "steps", 20000, "steps of each method, two samples each")
+	fs.IntVar(&o.Steps, "steps", 20000, "steps of each method, at most two samples each")
 	fs.StringVar(&o.Intercept, "intercept", "free", "`HOW` the intercept is trained: free, penalised like a feature, or none")
 	fs.Float64Var(&o.Lo, "lo", 1e-3, "least regularisation weight")
 	fs.Float64Var(&o.Hi, "hi", 10, "largest regularisation weight")
@@ -149,7 +150,7 @@ func (t *tuning) run(ctx context.Context, out kit.Terminal) error {
 			t.beside = e
 		}
 	}
-	if ctx.Err() != nil {
+	if err = cmp.Or(err, ctx.Err()); ctx.Err() != nil {
 		ctx = context.WithoutCancel(ctx)
 	}
 	return errors.Join(t.reference(ctx, kit.NewProgress(out)), err)
@@ -184,7 +185,7 @@ func (t *tuning) report(w io.Writer) error {
 	}
 	fmt.Fprintf(w, "result       F fell from %.4g to %.4g; the best single weight has %.4g, and the least is %.4g\n",
 		f0, f, t.grid.f, t.best.F)
-	fmt.Fprintf(w, "test rows    %s\n\n", t.verdict(y))
+	fmt.Fprintf(w, "test rows    %s\n\n", t.verdict(f, y))
 	tw := tabwriter.NewWriter(w, 0, 0, 3, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(tw, "\tF: validation loss\tF − F*\tvalidation accuracy\ttest loss\ttest accuracy\t")
 	row := func(name string, f float64, y []float64) {
@@ -218,11 +219,13 @@ func (t *tuning) report(w io.Writer) error {
 	return nil
 }
 
-func (t *tuning) verdict(y []float64) string {
+func (t *tuning) verdict(f float64, y []float64) string {
 	loss := func(y []float64) []float64 { return rowLosses(hyperopt.Logistic, t.test, y, 1) }
 	mean, deviation := difference(loss(y), loss(t.grid.y))
 	s := fmt.Sprintf("its loss is %.3g ± %.2g %%s the best single weight's", math.Abs(mean), deviation)
 	switch {
+	case f > t.grid.f:
+		return "nothing to compare: x is not fitted, and its F is above that of the best single weight"
 	case mean < -2*deviation:
 		return "a weight each helps: " + fmt.Sprintf(s, "below")
 	case mean <= 0:
@@ -233,23 +236,26 @@ func (t *tuning) verdict(y []float64) string {
 }
 
 func (t *tuning) write(w io.Writer) error {
-	panel := plot.Panel{
-		Title: "Tuning on " + filepath.Base(t.data),
-		X:     plot.Axis{Label: "samples drawn, ξ and φ", Log: true},
-		Y:     plot.Axis{Label: "F(x^{k}) − F*", Log: true},
-		Lines: []plot.Line{{Label: "best single weight", C: t.grid.f - t.best.F}},
-	}
-	for i, e := range []*engine{t.engine, t.beside} {
-		if e != nil {
-			name := e.method.Name()
-			s := plot.Series{Name: name + []string{"", ", adaptive"}[i], X: e.samples[1:], Style: kit.Style(name)}
-			for _, f := range e.f[1:] {
-				s.Y = append(s.Y, f-t.best.F)
-			}
-			panel.Series = append(panel.Series, s)
+	var fig plot.Figure
+	for k, what := range []string{"samples drawn, ξ and φ", "evaluations of single samples"} {
+		panel := plot.Panel{
+			Title: "Tuning on " + filepath.Base(t.data),
+			X:     plot.Axis{Label: what, Log: true},
+			Y:     plot.Axis{Label: "F(x^{k}) − F*", Log: true},
+			Lines: []plot.Line{{Label: "best single weight", C: t.grid.f - t.best.F}},
 		}
+		for i, e := range []*engine{t.engine, t.beside} {
+			if e != nil {
+				name := e.method.Name()
+				s := plot.Series{Name: name + []string{"", ", adaptive"}[i], X: [][]float64{e.samples, e.asked}[k][1:], Style: kit.Style(name)}
+				for _, f := range e.f[1:] {
+					s.Y = append(s.Y, f-t.best.F)
+				}
+				panel.Series = append(panel.Series, s)
+			}
+		}
+		fig.Panels = append(fig.Panels, panel)
 	}
-	fig := plot.Figure{Panels: []plot.Panel{panel}}
 	if err := put(t.out, map[string]func(io.Writer) error{"tuning.svg": fig.WriteSVG, "tuning.csv": fig.WriteCSV}); err != nil {
 		return err
 	}

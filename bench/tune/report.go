@@ -81,7 +81,7 @@ func (t *search) describe(w io.Writer) {
 	}
 	fmt.Fprintf(w, "weights  on squares of coefficients, in [%.3g, %.3g]; intercept %s\n", t.Lo, t.Hi, t.Intercept)
 	if t.Solver == solverSAA {
-		fmt.Fprintf(w, "solver   saa: %s, %d steps of two samples each\n\n", saa.Newton{}.Name(), t.Steps)
+		fmt.Fprintf(w, "solver   saa: %s, %d steps of at most two samples each\n\n", saa.Newton{}.Name(), t.Steps)
 	} else {
 		fmt.Fprintf(w, "solver   exact: %s on all rows\n\n", []string{"Newton's method", "L-BFGS"}[b2i(len(t.classes) > 2)])
 	}

@@ -86,6 +86,9 @@ func Zoo(ctx context.Context, args []string, out kit.Terminal) error {
 			return fmt.Errorf("%w: -%s is %d, want ≥ 1", kit.ErrUsage, []string{"problems", "trials", "samples"}[i], v)
 		}
 	}
+	if max(o.problems, o.only) > 1e6 || o.only < -1 {
+		return fmt.Errorf("%w: -problems %d -only %d, want at most 1e6, and an index from 0", kit.ErrUsage, o.problems, o.only)
+	}
 	e, err := method.Lookup(o.method)
 	if err != nil {
 		return fmt.Errorf("%w: -method: %w", kit.ErrUsage, err)

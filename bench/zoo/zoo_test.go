@@ -211,7 +211,8 @@ func TestCommand(t *testing.T) {
 	assert.Contains(t, first, "on 4 problems of seed 1")
 	_, again, _ := bench("-problems", "4", "-samples", "60")
 	assert.Equal(t, first, again)
-	for _, bad := range [][]string{{"-method", "nobody"}, {"-problems", "0"}, {"-trials", "0"}, {"-samples", "0"}} {
+	for _, bad := range [][]string{{"-method", "nobody"}, {"-problems", "0"}, {"-trials", "0"}, {"-samples", "0"},
+		{"-problems", "1000001"}, {"-only", "-5"}} {
 		status, _, stderr := bench(bad...)
 		assert.Equal(t, 2, status, bad)
 		assert.Contains(t, stderr, bad[0])

@@ -4,7 +4,7 @@
 //	min over x in [Lo, Hi]^dx  F(x) = mean over validation rows of ℓ(y*(x); ξ)
 //	subject to                 y*(x) = argmin_y mean over training rows of ℓ(y; φ) + Σ_i reg_i(x)·y_i².
 //
-// ℓ is [Logistic] or [Squared] of a linear predictor. The [Penalty] says what x weighs: each
+// ℓ is [Logistic], [Squared] or [Softmax] of a linear predictor. The [Penalty] says what x weighs: each
 // feature but a free intercept (section 4 of the STABLE paper, eq. hyer-opt), or each training row
 // (hyper-cleaning); the [Form], how an entry of x becomes a weight. The [Problem] of New implements
 // bilevel.Problem, Products, Values and Truth; implicit.Minimise of its Objective gives exact minima

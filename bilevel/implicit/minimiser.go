@@ -62,7 +62,7 @@ func Minimise(f func(grad, x []float64) (float64, error), x []float64, o Options
 }
 
 // Minimiser is L-BFGS-B by reverse communication: Trial says where the function is wanted, Tell
-// takes it. Memory 4·Memory·d, time O(Memory²·d) an iteration. Byrd, Lu, Nocedal, Zhu, SIAM J. Sci.
+// takes it. Memory (4·Memory + 15)·d, time O(Memory²·d) an iteration. Byrd, Lu, Nocedal, Zhu, SIAM J. Sci.
 // Comput. 16, 1995; Morales, Nocedal, ACM Trans. Math. Softw. 38, 2011.
 //
 // # How it works

@@ -19,7 +19,7 @@
 //
 // # Cost of a step
 //
-// In batches of Options; T is Inner, N the number of terms of a series, p random in {0, …, N−1}, Q =
+// In batches of Options; T is Inner (STABLE-CG: Iterations), N the number of terms of a series, p random in {0, …, N−1}, Q =
 // N−1. Other work is O(dx + dy) an evaluation.
 //
 //	                   ξ    φ       GradF  GradG  HessVecG  CrossVecG
@@ -28,7 +28,7 @@
 //	SUSTAIN            1    2+p     2      2      2p        2           step 0: half
 //	MRBO               1    2+Q     2      2      2Q        2           step 0: half
 //	MSTSA              1    2+p     2      1      2p        2           step 0: at one point
-//	VRBO               M    M(2+Q)  2M     2M     2MQ       2M          M = T+1, T before a reset
+//	VRBO               M    M(2+Q)  2M     2M     2MQ       2M          M = T+1, T before a reset, and LargeBatch
 //	BiAdam             1    2+p     1      1      p         1           VR-BiAdam: as SUSTAIN
 //	SOBA, MA-SOBA      1    1       1      1      1         1           S-TFBO, SABA too
 //	SRBA, SPABA        1    1       2      2      2         2           or Large, at 1 point

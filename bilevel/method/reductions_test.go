@@ -1,8 +1,11 @@
 package method
 
 import (
+	"errors"
 	"math"
+	"reflect"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -10,6 +13,8 @@ import (
 
 	"stable/bilevel"
 	"stable/bilevel/bileveltest"
+	"stable/bilevel/units"
+	"stable/mat"
 )
 
 func afterSteps(t *testing.T, m bilevel.Method, opt bilevel.Options, n int) []float64 {
@@ -145,3 +150,238 @@ type sized struct {
 }
 
 func (s sized) Streams() (uint64, uint64) { return s.upper, s.lower }
+
+// A derivative that is not finite, once or for good, ends the step, and the error names the quantity.
+func TestMethodsNotFinite(t *testing.T) {
+	names := map[string][]string{
+		"f_x": {"f_x", "hypergradient at the last"}, "f_y": {"f_y", "hypergradient at the last"}, "g_y": {"g_y"},
+		"H_xy": {"g_xy g_yy⁻¹ f_y", "hypergradient at the last", "g_xy v", "g_xy f_y", "H_xy"},
+		"H_yy": {"g_yy⁻¹ f_y", "hypergradient at the last", "g_yy v", "H_yy"},
+		"g_x":  {"g_x"},
+	}
+	forEach(t, func(t *testing.T, e Entry) {
+		for quantity, want := range names {
+			second := strings.HasPrefix(quantity, "H_")
+			switch {
+			case quantity == "H_yy" && e.Needs.Composition, // g_yy = I is not asked for
+				second && e.Needs.UpperGradient, quantity == "g_x" && !e.Needs.UpperGradient:
+				continue
+			}
+			for after, bad := range map[int]float64{0: math.NaN(), 1: math.Inf(1), 8: math.NaN(), 31: math.Inf(-1)} {
+				for _, once := range []bool{false, true} {
+					p := e.faulty(quantity, after)
+					p.Fault = func(v []float64) error {
+						if v[len(v)-1] = bad; once {
+							p.After = math.MaxInt
+						}
+						return nil
+					}
+					s := start(t, p, e.New(tuning), bilevel.Options{Seed: 1})
+					var d *bilevel.DivergedError
+					require.ErrorAs(t, failure(s, 60), &d, "%s: %s", e.Name, quantity)
+					assert.Equal(t, s.K(), d.Step)
+					assert.True(t, slices.ContainsFunc(want, func(w string) bool { return strings.Contains(d.Quantity, w) }),
+						"%s: %s is reported as %s", e.Name, quantity, d.Quantity)
+				}
+			}
+		}
+	})
+}
+
+type fault struct {
+	*faulty
+	composed
+}
+
+func (e Entry) faulty(quantity string, after int) fault {
+	return fault{faulty: &faulty{Problem: e.problem(0.1).wavy, Quantity: quantity, After: after}}
+}
+
+// After an oracle's error a step asks and draws no more, and after a number that is not finite S-TFBO
+// does not project.
+func TestMethodsEndAtErrors(t *testing.T) {
+	stop := errors.New("enough")
+	forEach(t, func(t *testing.T, e Entry) {
+		for _, quantity := range []string{"f_x", "g_x", "g_y", "H_xy", "H_yy"} {
+			for after := range 4 {
+				var s *bilevel.Solver
+				var at bilevel.Counts
+				p := e.faulty(quantity, after)
+				p.Fault = func([]float64) error { at = s.Counts(); return stop }
+				s = start(t, p, e.New(tuning), bilevel.Options{Seed: 1})
+				if err := failure(s, 9); err != nil { // nil: never asked for
+					assert.ErrorIs(t, err, stop)
+					assert.Equal(t, at, s.Counts(), quantity)
+				}
+			}
+		}
+	})
+	p := &faulty{Problem: newWavy(0.1), Quantity: "g_y", After: 4}
+	p.Fault = func(v []float64) error { v[0] = math.NaN(); return nil }
+	s := start(t, p, STFBO{}, bilevel.Options{Set: strict{}})
+	assert.ErrorContains(t, failure(s, 9), "bilevel: run diverged at step 4: g_y[0] is NaN")
+}
+
+type strict struct{ bilevel.Space }
+
+func (strict) Project(dst, x []float64) {
+	if mat.NotFinite(x) >= 0 {
+		panic("not finite")
+	}
+	copy(dst, x)
+}
+
+// Every parameter is checked at the start, a schedule at every step, and the error names it.
+func TestParametersAreRefused(t *testing.T) {
+	forEach(t, func(t *testing.T, e Entry) {
+		m := reflect.New(reflect.TypeOf(e.New(tuning))).Elem()
+		m.Set(reflect.ValueOf(e.New(tuning)))
+		eachBad(m, m.Type().Name(), func(path string, bad any) {
+			s, err := bilevel.New(e.problem(0.1), m.Interface().(bilevel.Method), bilevel.Options{})
+			want := path
+			if _, late := bad.(turn); late {
+				require.NoError(t, err, path)
+				err, want = failure(s, 100), "at step 4"
+				if path == "BSA.Beta" {
+					want = "at step" // in which y does its step 4
+				}
+			} else if path == "HOAG.Memory" {
+				want = "HOAG: bilevel: bad option: Options.Memory"
+			}
+			require.ErrorIs(t, err, bilevel.ErrOption, "%s = %v", path, bad)
+			assert.ErrorContains(t, err, want, "%v", bad)
+		})
+	})
+}
+
+// turn is a schedule that is 0.1, and V from step K on.
+type turn struct {
+	K int
+	V float64
+}
+
+func (s turn) At(k int) float64 {
+	if k >= s.K {
+		return s.V
+	}
+	return 0.1
+}
+
+// eachBad puts values into the fields of m, and of its Neumann, that are none of theirs.
+func eachBad(m reflect.Value, path string, f func(path string, bad any)) {
+	for i := range m.NumField() {
+		field, name := m.Field(i), m.Type().Field(i).Name
+		var bad []any
+		switch field.Type() {
+		case reflect.TypeFor[Neumann]():
+			eachBad(field, path+".Neumann", f)
+		case reflect.TypeFor[int]():
+			bad = []any{-7}
+		case reflect.TypeFor[float64]():
+			bad = []any{-1., math.NaN(), math.Inf(1)}
+			if slices.Contains([]string{"CGxy", "Radius", "Trust", "ScaleX", "ScaleY"}, name) { // ∞ is allowed
+				bad = bad[:2]
+			}
+		case reflect.TypeFor[bilevel.Schedule]():
+			for _, v := range []float64{-1, math.NaN(), math.Inf(1), 1.5} {
+				if v != 1.5 || slices.Contains([]string{"Tau", "TauX", "TauY", "Theta", "Eta"}, name) { // weights
+					bad = append(bad, bilevel.Constant(v), turn{K: 4, V: v})
+				}
+			}
+		}
+		good := reflect.New(field.Type()).Elem()
+		good.Set(field)
+		for _, v := range bad {
+			field.Set(reflect.ValueOf(v))
+			f(path+"."+name, v)
+		}
+		field.Set(good)
+	}
+}
+
+// What else is refused: edges, and parameters that do not suit each other or the problem.
+func TestMethodsRefuse(t *testing.T) {
+	a, n, inf := bilevel.Constant(0.1), Neumann{LG: 7, MuG: 0.7}, math.Inf(1)
+	series := func(n Neumann) bilevel.Method { return TTSA{Alpha: a, Beta: a, Neumann: n} }
+	inner := func(s bilevel.Schedule) bilevel.Method { return BSA{Alpha: a, Beta: a, Inner: s, Neumann: n} }
+	at := func(v float64) bilevel.Schedule { return turn{K: 4, V: v} }
+	wavy := newWavy(0)
+	for want, c := range map[string]struct {
+		m bilevel.Method
+		p bilevel.Problem
+	}{
+		"BSA.Alpha is nil":                     {BSA{Beta: a, Neumann: n}, wavy},
+		"BSA.Inner at step 0 is 0":             {inner(bilevel.Constant(0)), wavy},
+		"BSA.Inner at step 0 is 1.073741825e":  {inner(bilevel.Constant(1<<30 + 1)), wavy},
+		"inner steps at step 4 is 0":           {inner(at(0)), wavy},
+		"inner steps at step 4 is 1.073741825": {inner(at(1<<30 + 0.5)), wavy},
+		"TTSA.Neumann.LG is 0":                 {series(Neumann{}), wavy},
+		"TTSA.Neumann.LG is +Inf":              {series(Neumann{LG: inf, Terms: 3}), wavy},
+		"TTSA.Neumann.MuG is 0":                {series(Neumann{LG: 1}), wavy},
+		"TTSA.Neumann.MuG is 2":                {series(Neumann{LG: 1, MuG: 2, Terms: 3}), wavy},
+		"TTSA.Neumann.Terms is 0, and the def": {series(Neumann{LG: 1, MuG: 1e-9}), wavy},
+		"StocBiO.Neumann.MuG is 0":             {StocBiO{Alpha: a, Beta: a, Neumann: Neumann{LG: 1, Terms: 3}}, wavy},
+		"SPABA.Share is 1.5":                   {SPABA{Alpha: a, Beta: a, Share: 1.5}, wavy},
+		"BiAdam.Decay is 1":                    {BiAdam{Alpha: a, Beta: a, Decay: 1, Neumann: n}, wavy},
+		"F2SA: Lambda at step 4 is 0":          {F2SA{Alpha: a, Beta: a, Lambda: at(0)}, wavy},
+		"the stream of ξ is unbounded":         {SABA{Alpha: a, Beta: a}, sized{newProducts(0), 0, 7}},
+		"the stream of φ is unbounded":         {SABA{Alpha: a, Beta: a}, sized{newProducts(0), 7, 0}},
+		"9223372036854775808 samples":          {SABA{Alpha: a, Beta: a}, sized{newProducts(0), 1 << 63, 7}},
+	} {
+		s, err := bilevel.New(c.p, c.m, bilevel.Options{})
+		if err == nil {
+			err = failure(s, 5)
+		}
+		require.ErrorIs(t, err, bilevel.ErrOption, want)
+		assert.ErrorContains(t, err, want)
+	}
+	_, err := bilevel.New(wavy, SOBA{Alpha: a}, bilevel.Options{})
+	assert.EqualError(t, err, "bilevel: bad option: SOBA.Beta is nil: a step size has no default", "Gamma has one")
+}
+
+// The bounds on the number of inner steps are allowed; the largest ends at the first oracle call.
+func TestInnerBounds(t *testing.T) {
+	a, n := bilevel.Constant(0.1), Neumann{LG: 7, MuG: 0.7}
+	s := start(t, newWavy(0), BSA{Alpha: a, Beta: a, Inner: bilevel.Constant(1e-300), Neumann: n}, bilevel.Options{})
+	require.NoError(t, s.Step())
+	assert.Equal(t, uint64(1), s.Counts().GradG)
+
+	stop := errors.New("enough")
+	p := &faulty{Problem: newWavy(0), Quantity: "g_y", Fault: func([]float64) error { return stop }}
+	s = start(t, p, BSA{Alpha: a, Beta: a, Inner: bilevel.Constant(1 << 30), Neumann: n}, bilevel.Options{})
+	assert.ErrorIs(t, s.Step(), stop)
+}
+
+// Near the ends of the range a method works, or says which quantity left it at which step.
+func TestMethodsNearOverflowAndUnderflow(t *testing.T) {
+	for _, exponent := range []int{-1020, -700, -100, 500, 1020} {
+		scale := math.Ldexp(1, exponent)
+		u := bileveltest.Must(units.In(newProducts(0.1), units.Units{F: scale, G: scale}))
+		p := struct { // without Values
+			bilevel.Problem
+			bilevel.Products
+			bilevel.UpperGradient
+		}{u, u, u}
+		forEach(t, func(t *testing.T, e Entry) {
+			if e.Needs.Composition { // g is not to be scaled
+				return
+			}
+			scaled := tuning
+			scaled.MuG, scaled.LG = 0.7*scale, 7*scale
+			if !e.Lengths[0] {
+				scaled.Alpha, scaled.Beta = bilevel.Constant(0.02/scale), bilevel.Constant(0.05/scale)
+			}
+			s, err := bilevel.New(p, e.New(scaled), bilevel.Options{Seed: 1})
+			if err == nil {
+				err = failure(s, 30)
+				require.Less(t, max(mat.NotFinite(s.X()), mat.NotFinite(s.Y())), 0, "2^%d", exponent)
+			}
+			if err != nil {
+				require.NotEqual(t, -100, exponent)
+				known := errors.Is(err, bilevel.ErrDiverged) || errors.Is(err, bilevel.ErrOption)
+				require.True(t, known, "2^%d: %v", exponent, err)
+				require.ErrorContains(t, err, "at step", "2^%d", exponent)
+			}
+		})
+	}
+}

@@ -162,7 +162,10 @@ func tangent(set bilevel.Set, x, grad []float64) (t *mat.Dense, lambda float64, 
 		if s.Center != nil {
 			mat.Axpy(n, -1, s.Center)
 		}
-		if mat.Norm(n) > (1-near)*s.Radius {
+		switch {
+		case s.Radius == 0:
+			return axes(x, func(int) bool { return false }), 0, nil
+		case mat.Norm(n) > (1-near)*s.Radius:
 			return orthogonal(n), mat.Norm(grad) / s.Radius, nil
 		}
 	default:

@@ -50,7 +50,7 @@ type Envelope struct {
 //
 // Errors: invalid fields, which wrap bilevel.ErrOption; those of F; ErrNoEnvelope, wrapped, and
 // then xhat and the value are the last ones. It allocates. Cost: one Objective with gradient, rarely
-// more, and one projection an iteration.
+// more, and two projections an iteration.
 func (m Moreau) At(xhat, x []float64) (Envelope, error) {
 	option.Default[bilevel.Set](&m.Set, bilevel.Space{})
 	option.Default(&m.Tol, 1e-9)

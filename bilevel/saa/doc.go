@@ -93,7 +93,7 @@
 //
 // # Cost
 //
-// A step draws one batch of each kind, and asks each sample once (four oracles). Blocks cost O(dx·dy²
+// On a stream a step draws one batch of each kind, and asks each sample once (four oracles). Blocks cost O(dx·dy²
 // + dx²·dy + dx³ + dy³) beside the oracles, some 16 of them while samples double. [Newton.Calls]
 // bounds what is asked again. Memory 9dx² + 12dx·dy + 6dy² numbers, and 8 bytes for each term of a sum;
 // on a stream it does not grow. In sets that do not consist of bounds, dx may be 2000 at most.
