@@ -200,11 +200,9 @@ func (t *search) again() (n int) {
 				maphash.WriteComparable(&h, j)
 				maphash.WriteComparable(&h, val[k])
 			}
-			if sum := h.Sum64(); part == 0 {
-				seen[sum] = true
-			} else {
-				n += b2i(seen[sum])
-			}
+			sum := h.Sum64()
+			n += b2i(part == 1 && seen[sum])
+			seen[sum] = seen[sum] || part == 0
 		}
 	}
 	return n

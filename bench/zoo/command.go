@@ -39,10 +39,10 @@ the run's own end. Floors:
   sums                                    95 % of the runs at a stationary point: the descent from the
                                               end lowers F by at most 1e-8 of F(x⁰) − F*
 
-A run's error over the limit scatters like χ² with as many degrees of freedom as x is free, over that
-number, and more with heavy tails. So a stream's ratio is the mean over runs enough for 16 degrees
-together, at most 16 and at least -trials, by a rule that does not look at the results. A method
-exactly at the limit would still be beyond 2 × on the share of problems that the report names. Streams
+A run's error over the limit scatters like χ² with as many degrees of freedom as directions count
+(observe.Limit.Effective), over that number, and more with heavy tails. So a stream's ratio is the mean
+over runs enough for 16 degrees together, at most 16 and at least -trials, by a rule that does not look
+at the results. A method exactly at the limit would still miss on the shares that the report names. Streams
 without a limit (every entry of x held by the set, ∇²F singular there) are counted apart; ratios count
 from 10 expected rare events on.
 
@@ -146,7 +146,7 @@ func (o *options) one(ctx context.Context, e method.Entry, index int) (result, e
 	r := result{label: p.label}
 	trials := o.trials
 	if p.Stream && p.noLimit == "" { // 16 degrees of freedom together
-		trials = max(trials, min(16, (15+p.limit.Free)/p.limit.Free))
+		trials = max(trials, int(math.Ceil(16/max(1, p.limit.Effective))))
 	}
 	for t := range trials {
 		out, err := p.run(ctx, e, o.Seed<<20+uint64(index)<<8+uint64(t), o.marks(), o.root)
@@ -172,6 +172,7 @@ type outcome struct {
 	Told        [2]float64 // of a stream, the last Error and ‖y − y*(x)‖ over what Health tells; 0: not known
 	NoLimit     string     `json:",omitempty"` // why there is no ratio, or no descent
 	Free        int        // directions in which x can move
+	Effective   float64    // of which count
 	Gap         float64    // F(x⁰) − F*
 	Rise        float64    // F(end) − F(x⁰)
 	Evaluations float64    // over samples of that stream
@@ -295,7 +296,7 @@ func (p *problem) judge(o *outcome, points [][]float64) {
 		if math.Abs(star.F-p.star.F) > 1e-9*(p.f0-p.best) {
 			limit, o.NoLimit = p.limitAt(star)
 		}
-		o.Free = limit.Free
+		o.Free, o.Effective = limit.Free, limit.Effective
 	}
 	o.Gap = p.f0 - p.best
 	if star.Left > 1e-9*o.Gap {

@@ -163,7 +163,7 @@ func (o *options) report(w io.Writer, list []result) {
 	var all group
 	var ran []result
 	why := ""
-	last, streams, chance := len(o.marks())-1, 0, 0.0
+	last, streams, chance := len(o.marks())-1, 0, [2]float64{}
 	for _, r := range list {
 		if len(r.Runs) == 0 {
 			why = r.Refused
@@ -174,7 +174,12 @@ func (o *options) report(w io.Writer, list []result) {
 		if r.Stream {
 			streams++
 			if v := r.ratio(last); v < math.Inf(1) {
-				chance += beyond(float64(len(r.Runs)*max(r.Runs[0].Free, 1)), within)
+				k := 0.0
+				for _, run := range r.Runs {
+					k += max(run.Effective, 1)
+				}
+				chance[0] += beyond(k, within)
+				chance[1] += beyond(k, 3) + 1 - beyond(k, 1./3)
 			}
 		}
 	}
@@ -194,7 +199,7 @@ func (o *options) report(w io.Writer, list []result) {
 		fmt.Fprintf(tw, "streams within %d × of the limit\t%.1f %% of %d\t95 %%\t%s\n", within, 100*share(ends, within),
 			len(ends), verdict[share(ends, within) >= 0.95])
 		fmt.Fprintf(tw, "  median over the limit\t%s\t1.1\t%s\n", quantiles(ends, 0.5), verdict[quantile(ends, 0.5) <= 1.1])
-		fmt.Fprintf(tw, "  beyond it by chance, exactly at the limit\t%.1f %%\n", 100*chance/float64(len(ends)))
+		fmt.Fprintf(tw, "  beyond it by chance, exactly at the limit\t%.1f %%\n", 100*chance[0]/float64(len(ends)))
 	}
 	if n := len(all.roots); n > 0 {
 		fmt.Fprintf(tw, "  the exact minimum of the same samples\t%.1f %% of %d\n    median over the limit\t%s\n",
@@ -208,6 +213,9 @@ func (o *options) report(w io.Writer, list []result) {
 			near := share(list, 3) - share(list, 1./3)
 			fmt.Fprintf(tw, "%s within 3 × of what Health tells\t%.1f %% of %d, median %s, not told in %d runs\t95 %%\t%s\n", what,
 				100*near, len(list), quantiles(list, 0.5), all.untold[i], verdict[near >= 0.95])
+			if n := len(all.ratios[last]); i == 0 && n > 0 {
+				fmt.Fprintf(tw, "  off by chance, told the truth\t%.1f %%\n", 100*chance[1]/float64(n))
+			}
 		}
 	}
 	if all.noLimit > 0 {

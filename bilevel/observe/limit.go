@@ -28,6 +28,10 @@ type Limit struct {
 	StdErr float64 // the standard error of Xi + Phi; 0 where both streams are finite sums
 	Skew   float64 // the error of differences: the norm of the skew part of ∇²F over that of ∇²F
 	Free   int     // the dimension of the directions in which x can move and F varies
+
+	// Effective is how many of these count, (tr C)²/tr C² with C = (∇²F)⁻¹Cov(r_ξ + r_φ) on them: errors
+	// over the limit scatter as χ² with as many degrees of freedom (Satterthwaite, Biometrics Bull. 2, 1946).
+	Effective float64
 }
 
 // At returns the limit for xi and phi samples.
@@ -99,14 +103,23 @@ func LocalLimit(p bilevel.Problem, x []float64, o LimitOptions) (Limit, error) {
 		return lim, err
 	}
 	upper, lower := p.Streams()
-	var v1, v2 float64
+	var v1, v2, squares float64
+	l.n = float64(cmp.Or(upper, uint64(o.Draws)))
 	if lim.Xi, v1, err = o.mean(upper, 'x', l.fromXi); err != nil {
 		return lim, err
 	}
+	l.n = float64(cmp.Or(lower, uint64(o.Draws)))
 	if lim.Phi, v2, err = o.mean(lower, 'y', l.fromPhi); err != nil {
 		return lim, err
 	}
 	lim.StdErr = math.Sqrt(v1 + v2)
+	for i := range l.c.Rows {
+		for j, c := range l.c.Row(i) {
+			squares += c * l.c.At(j, i)
+		}
+	}
+	trace := 2 * (lim.Xi + lim.Phi)
+	lim.Effective = trace * trace / cmp.Or(squares, 1)
 	return lim, nil
 }
 

@@ -22,6 +22,8 @@ type linear struct {
 	t     *mat.Dense    // the directions in which x can move, row by row
 	block chol.Cholesky // of T(∇²F + λI)Tᵀ
 	r, s  []float64     // of length t.Rows
+	c     *mat.Dense    // (∇²F)⁻¹Cov r on them, of both kinds
+	n     float64       // samples of the kind
 
 	// The exact values at (x, y, v), and those of a sample or of a neighbour.
 	mean, one parts
@@ -168,7 +170,7 @@ func (l *linear) restrict(set bilevel.Set) (int, error) {
 	if err := l.block.Factor(&restricted); err != nil {
 		return 0, fmt.Errorf("observe: LocalLimit: ∇²F in the %d directions in which x can move: %w", t.Rows, err)
 	}
-	l.t, l.r, l.s = t, make([]float64, t.Rows), make([]float64, t.Rows)
+	l.t, l.r, l.s, l.c = t, make([]float64, t.Rows), make([]float64, t.Rows), mat.NewDense(t.Rows, t.Rows)
 	return t.Rows, nil
 }
 
@@ -208,5 +210,8 @@ func (l *linear) fromPhi(one []bilevel.Sample) (float64, error) {
 func (l *linear) half() float64 {
 	mat.MulVec(l.r, l.t, l.wx)
 	l.block.SolveVec(l.s, l.r)
+	for i, s := range l.s {
+		mat.Axpy(l.c.Row(i), s/l.n, l.r)
+	}
 	return mat.Dot(l.r, l.s) / 2
 }

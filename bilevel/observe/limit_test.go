@@ -205,6 +205,7 @@ func TestLimitOnBoundaries(t *testing.T) {
 		require.NoError(t, err, name)
 		want := c.share * float64(c.m) * 0.5 * sigma * sigma / d / p
 		assert.Equal(t, c.m, l.Free, name)
+		assert.InDelta(t, c.m, l.Effective, 0.02*float64(c.m), name)
 		assert.InDelta(t, want, l.Xi, 4*l.StdErr+1e-12, name)
 		assert.Zero(t, l.Phi, name)
 		assert.Less(t, l.StdErr, 0.05*want+1e-12, name)
