@@ -11,6 +11,9 @@ import (
 // block follows the root of the sums. A context that ends leaves it where it can go on.
 func (m *newton) block(it *bilevel.Iteration) error {
 	if !m.started {
+		if m.rests() {
+			return nil
+		}
 		if err := m.begin(it); err != nil || !m.started {
 			return err
 		}
@@ -33,7 +36,7 @@ func (m *newton) block(it *bilevel.Iteration) error {
 // move does one step of x and y. more says that another one is worth while before the next block.
 func (m *newton) move(it *bilevel.Iteration) (more bool, err error) {
 	p, c := m.now, m.curve
-	poor := m.credit < 0 && !m.whole()
+	poor := m.credit < 0 && !m.whole() || m.rests()
 	if err := m.lower(it, p); err != nil {
 		return false, err
 	}
@@ -74,7 +77,7 @@ func (m *newton) move(it *bilevel.Iteration) (more bool, err error) {
 	}
 	if c.shift = m.drift(); c.shift > drifted && !poor && !m.whole() {
 		c.age()
-		m.asked = true
+		m.askedAt = m.n()
 		return m.move(it)
 	}
 	if m.whole() && m.arrived() {
@@ -87,13 +90,13 @@ func (m *newton) move(it *bilevel.Iteration) (more bool, err error) {
 	gone := c.norm(c.x, nil, p.unit)
 	if most := m.unread(stat); m.lockstep() && most > 0 && !p.leaps() {
 		ahead := c.norm(c.x, m.step.s, p.unit)
-		if (ahead <= most && m.near() || poor) && !m.narrows() {
-			if ahead > most && m.step.length > 0 {
-				share := min(1, max(0, most-gone)/m.step.length)
-				for i := range m.step.s {
-					m.step.s[i] *= share
-				}
+		if poor && ahead > most && m.step.length > 0 {
+			share := math.Floor(64*min(1, max(0, most-gone)/m.step.length)) / 64 // of the same bits in all units
+			for i := range m.step.s {
+				m.step.s[i] *= share
 			}
+		}
+		if (ahead <= most || poor) && (m.near() || m.credit < 0) && !m.narrows() {
 			if m.step.pressed {
 				m.radius = max(m.radius, min(2*m.radius, first))
 			}
@@ -107,7 +110,7 @@ func (m *newton) move(it *bilevel.Iteration) (more bool, err error) {
 		return false, nil
 	}
 	good, credit, rough, before := false, m.credit, m.rough, m.radius
-	m.asked, m.onPart, m.of = true, 0, m.share(stat)
+	m.askedAt, m.onPart, m.of = m.n(), 0, m.share(stat)
 	if m.of > 0 {
 		if err = m.askPart(it, p, false); !m.sees() {
 			m.of = 0
@@ -168,7 +171,7 @@ func (s *step) lost(i int, span, unit float64) bool {
 
 // unread is how far x may go from the last reading of all samples.
 func (m *newton) unread(stat float64) float64 {
-	if m.far == 0 || max(m.sides[0].n, m.sides[1].n) >= reread*m.lastRead {
+	if m.far == 0 || m.n() >= reread*m.lastRead {
 		return 0
 	}
 	q := audit * math.Sqrt(stat)
@@ -268,7 +271,7 @@ func (m *newton) remains() float64 {
 // there is no credit, entries without them stay.
 func (m *newton) bend(it *bilevel.Iteration, poor bool) (asked bool, err error) {
 	c, p := m.curve, m.now
-	n := max(m.sides[0].n, m.sides[1].n)
+	n := m.n()
 	c.partial = false
 	if poor {
 		kept := c.free[:0]
@@ -341,6 +344,6 @@ func (m *newton) begin(it *bilevel.Iteration) error {
 		return err
 	}
 	copy(m.now.y, it.Y()) // of so few samples, y* is where f or g have no value: wait for more
-	m.started, m.asked = false, true
+	m.started, m.askedAt = false, m.n()
 	return m.read(it, m.now, nil)
 }

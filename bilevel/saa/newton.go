@@ -11,7 +11,7 @@ import (
 // The constants of the method; the package comment has the equations that they stand in.
 const (
 	growth  = 1.0 / 16 // ρ: of a block over what was seen. The answer lags behind by half of it
-	slower  = 1.0 / 4  // the same after a block that asked old samples: all of them cost 4N evaluations
+	again   = 5.0 / 4  // times the samples at which old ones were asked last, when they may be: all cost 4N evaluations
 	reread  = 4        // times the samples of the last reading, when all are read again in any case
 	tries   = 6        // steps of a block that fail in a row, and all of a sum's, a fifth of a stream's, at most
 	settled = 0.1      // of the way that y went, its last step: what is left is of second order
@@ -25,18 +25,11 @@ const (
 	few     = 3        // groups of samples, in effect, that must know x_i before it moves
 	early   = 500      // evaluations for each entry of x and y, times Calls, while samples are few
 	tiny    = 0x1p-44  // rounding
-)
 
-// largest is the number of samples that are asked at once; it bounds memory and changes no rule.
-const largest = 64
-
-// bins of groups tell how well a part is known.
-const bins = 16
-
-// mostX is the length of x up to which B is kept; mostOther that in sets that do not consist of bounds.
-const (
-	mostX     = 200
-	mostOther = 2000
+	largest   = 64   // samples that are asked at once: bounds memory, and changes no rule
+	bins      = 16   // of groups of a part, whose scatter tells how well it is known
+	mostX     = 200  // the length of x up to which B is kept
+	mostOther = 2000 // that in sets that do not consist of bounds
 )
 
 // Newton is Newton's method on growing samples, see the package comment. Its zero value is ready:
@@ -72,7 +65,7 @@ type newton struct {
 	rough    float64 // the variance of a sample's share of h⁺ − h, over ‖s‖²
 	told     told
 	radius   float64    // Δ
-	asked    bool       // old samples, in this block
+	askedAt  int        // how many samples there were when old ones were asked last
 	far      float64    // length of the last step read, in M
 	slope    float64    // the remainder of steps read, in M⁻¹, over their lengths
 	bow      float64    // and over the squares of these
@@ -132,19 +125,19 @@ func (m *newton) lockstep() bool {
 // Step draws a batch of each kind. With the last one of a block, it takes the block into the sums
 // and follows their root.
 func (m *newton) Step(it *bilevel.Iteration) error {
-	if again := m.started && m.whole(); !m.pending {
+	if known := m.started && m.whole(); !m.pending {
 		copy(m.now.x, it.X())
 		copy(m.now.y, it.Y())
 		if it.K() == 0 {
 			m.now.begin(m.now.x, m.now.y)
 		}
 		m.sizes = [2]float64{}
-		if ready, err := m.take(it, again); err != nil || !ready {
+		if ready, err := m.take(it, known); err != nil || !ready {
 			copy(it.NextX(), m.now.x)
 			copy(it.NextY(), m.now.y)
 			return errors.Join(err, it.UseSteps(m.sizes[0], m.sizes[1], 0))
 		}
-		m.pending, m.pass, m.tried, m.failed, m.asked = true, again, 0, 0, false
+		m.pending, m.pass, m.tried, m.failed = true, known, 0, 0
 	}
 	if !m.done {
 		if err := m.block(it); err != nil {
@@ -158,16 +151,20 @@ func (m *newton) Step(it *bilevel.Iteration) error {
 	}
 	copy(it.NextX(), m.now.x)
 	copy(it.NextY(), m.now.y)
-	share := growth
-	if m.asked {
-		share = slower
-	}
 	for k := range m.sides {
 		s := &m.sides[k]
 		s.used = 0
-		s.aim(s.n + int(math.Ceil(share*float64(s.n))))
+		s.aim(s.n + int(math.Ceil(growth*float64(s.n))))
 	}
 	return it.UseSteps(m.sizes[0], m.sizes[1], 0)
+}
+
+// n is the number of samples of the kind that has more.
+func (m *newton) n() int { return max(m.sides[0].n, m.sides[1].n) }
+
+// rests says that old samples were asked when there were nearly as many, in another block.
+func (m *newton) rests() bool {
+	return m.n() > m.askedAt && float64(m.n()) < again*float64(m.askedAt) && !m.whole()
 }
 
 // whole says that all terms are known, so that a step takes a pass.
@@ -217,11 +214,11 @@ func (m *newton) State(t *bilevel.State) {
 	}
 	m.now.State(t)
 	m.curve.State(t)
-	for _, f := range []*bool{&m.started, &m.done, &m.pending, &m.pass, &m.asked} {
+	for _, f := range []*bool{&m.started, &m.done, &m.pending, &m.pass} {
 		t.Flag(f)
 	}
 	t.Floats(m.sizes[:])
-	for _, n := range []*int{&m.tried, &m.failed, &m.lastRead, &m.stalls} {
+	for _, n := range []*int{&m.tried, &m.failed, &m.lastRead, &m.askedAt, &m.stalls} {
 		t.Count(n)
 	}
 	for _, v := range []*float64{&m.radius, &m.least, &m.far, &m.slope, &m.bow, &m.credit, &m.rough, &m.terms,

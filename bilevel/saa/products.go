@@ -139,7 +139,7 @@ func (m *wide) Step(it *bilevel.Iteration) error {
 // afford sets how many samples are asked: all, or the first of them that the credit is enough for, with two
 // steps if the last block took as many. While these are few more than the last time, there are none.
 func (m *wide) afford() {
-	if m.asks = max(m.sides[0].n, m.sides[1].n); m.whole() || m.cost == 0 {
+	if m.asks = m.n(); m.whole() || m.cost == 0 {
 		return
 	}
 	if few := m.credit / (m.cost * float64(min(max(m.tried, 1), 2))); few < float64(m.asks) {

@@ -276,7 +276,7 @@ func TestRowsOfExpWeights(t *testing.T) {
 		truth, o := implicit.NewTruth(p), bilevel.Options{UpperBatch: 10, LowerBatch: 10}
 		_, r := solved(t, p, saa.Newton{}, o, bilevel.Run{Phi: uint64(n * 8)})
 		assert.True(t, n < 300 || r.Reason == bilevel.Arrived)
-		runs, mean := uint64(max(240/n, 2)), 0.0
+		runs, mean := uint64(max(480/n, 2)), 0.0
 		for o.Seed = 3; o.Seed < 3+runs; o.Seed++ {
 			_, r = solved(t, stream.Of(p), saa.Newton{}, o, bilevel.Run{Phi: 3280})
 			mean += math.Log(bileveltest.Must(truth.Objective(nil, r.X))) / float64(runs)

@@ -113,7 +113,7 @@ func (m *newton) read(it *bilevel.Iteration, p, by *point) error {
 			return err
 		}
 	}
-	m.lastRead = max(m.sides[0].n, m.sides[1].n)
+	m.lastRead = m.n()
 	m.credit -= 2 * (p.n[0]/2 + 1.5*p.n[1])
 	return m.lower(it, p)
 }

@@ -194,7 +194,7 @@ func (c *theorem) run(t *testing.T, seed uint64, share float64, marks []int, sum
 			continue
 		}
 		n := m.sides[0].n
-		require.True(t, last == 0 || n <= last+int(math.Ceil(slower*float64(last))), "a block of %d after %d", n-last, last)
+		require.True(t, last == 0 || n <= last+int(math.Ceil(growth*float64(last))), "a block of %d after %d", n-last, last)
 		last = n
 		if n > marks[at]/2 {
 			blocks++
@@ -253,7 +253,7 @@ func TestTheorem(t *testing.T) {
 		}
 		first, v := sum[0], sum[len(sum)-1]
 		assert.InDelta(t, 1, v.gone/v.root, 0.03, c.name)
-		assert.Less(t, v.apart/v.root, 0.004, c.name)
+		assert.Less(t, v.apart/v.root, 0.02, c.name)
 		if mattest.Long() { // at 1e4 samples, one that is weighed may be all that is seen
 			assert.Less(t, v.apart, first.apart/3, c.name)
 			assert.LessOrEqual(t, v.light, first.light, c.name)

@@ -115,7 +115,7 @@ func (m *newton) try(it *bilevel.Iteration, stat float64) (good bool, err error)
 		m.sharpen()
 	case m.whole() || off && !c.fresh && m.of == 0:
 		c.age()
-		c.n = 4 * max(m.sides[0].n, m.sides[1].n)
+		c.n = 4 * m.n()
 	}
 	c.fresh = false
 	m.now, m.to = t, p
