@@ -217,7 +217,6 @@ func TestNoSolution(t *testing.T) {
 	assert.ErrorIs(t, err, implicit.ErrNoSolution)
 }
 
-// g_y is 0 at 0, which is a maximum of g, and a saturated row of Softmax curves by p₀p₁.
 func TestSolutionNeedsAConvexG(t *testing.T) {
 	d := &data.Data{Dim: 1, RowPtr: []int{0, 1, 2}, Col: []int32{0, 0}, Val: []float64{2, 2}, Label: []float64{1, -1}}
 	_, err := bileveltest.Must(New(d, d, Options{})).Objective(make([]float64, 1), []float64{-1000})

@@ -20,8 +20,8 @@ type Options struct {
 	Evaluations int // ≥ 1, caps Minimise's calls. Default 10000
 }
 
-// ErrNoMinimum says that Minimise ended at its cap of evaluations, that ∇F is not finite at the start, or that F fell
-// and ∇F did not, as where F has no lower bound.
+// ErrNoMinimum says that Minimise ended at its cap of evaluations, or with a ∇F that is not finite, or no smaller
+// though F fell: it may have no lower bound.
 var ErrNoMinimum = errors.New("implicit: Minimise did not converge")
 
 // Minimum is the result of Minimise.

@@ -327,3 +327,27 @@ func TestStepsAreTaken(t *testing.T) {
 		assert.InDelta(t, c.x, r.X[0], c.near, name)
 	}
 }
+
+// After a step that was wrong, none goes unread: F is flat to fourth order. And x_i goes on where y* is 2/x_i.
+func TestFlatBottoms(t *testing.T) {
+	noise := func(s bilevel.Sample, side uint64) float64 {
+		return rand.New(rand.NewPCG(uint64(s), side)).NormFloat64()
+	}
+	wave := bileveltest.Must(auto.New(auto.Losses{Dx: 1, Dy: 1,
+		F: func(_, y auto.Vec, xi bilevel.Sample) auto.Num { return y.Sin().Shift(-1 - noise(xi, 1)).SquaredNorm() },
+		G: func(x, y auto.Vec, phi bilevel.Sample) auto.Num { return y.Sub(x).Shift(-noise(phi, 2)).SquaredNorm() }}))
+	inverse := bileveltest.Must(auto.New(auto.Losses{Dx: 1, Dy: 1,
+		F: func(_, y auto.Vec, xi bilevel.Sample) auto.Num { return y.Shift(-1 - noise(xi, 1)).SquaredNorm() },
+		G: func(x, y auto.Vec, phi bilevel.Sample) auto.Num {
+			return y.WeightedSquares(x).Scale(0.5).Sub(y.Sum().Scale(2 + noise(phi, 2)))
+		}}))
+	mean := 0.0
+	for seed := range uint64(10) {
+		_, r := solved(t, wave, saa.Newton{}, bilevel.Options{Set: bilevel.UniformBox(1, -3, 5), X0: []float64{2}, Seed: seed}, bilevel.Run{Xi: 8000})
+		mean += math.Pow(math.Sin(r.X[0])-1, 2) / 10
+		_, r = solved(t, inverse, saa.Newton{}, bilevel.Options{Set: bilevel.UniformBox(1, 1e-6, math.Inf(1)), X0: []float64{1e-3}, Seed: seed},
+			bilevel.Run{Xi: 4000})
+		assert.InDelta(t, 2, r.X[0], 0.5, "seed %d", seed)
+	}
+	assert.Less(t, mean, 1e-3)
+}

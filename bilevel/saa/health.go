@@ -27,15 +27,20 @@ func (m *newton) tell() {
 	slope := c.normInv(p.h, p.unit)
 	left := slope * slope / 2
 	if m.step.box == nil && !m.step.pressed { // such a set may hold x along any direction
-		left = min(left, -m.step.pred)
+		left = max(0, min(left, -m.step.pred))
 	}
-	if h.gap, h.falls = left+m.stat()/2, m.step.falls; h.falls > 0 || c.partial {
+	h.gap, h.falls = left+m.stat()/2, m.step.falls
+	if m.step.box == nil && h.falls > 0 && !m.step.open(c) {
+		h.falls = 0
+	}
+	if h.falls > 0 || c.partial {
 		h.gap = math.Inf(1)
 	}
 	for i, x := range p.x {
 		lo, hi := m.step.bounds(i)
 		held := x <= lo && p.h[i] >= 0 || x >= hi && p.h[i] <= 0
-		if len(c.free) == 0 && !held || h.gradient == 0 && h.stdErr == 0 && len(m.flat()) > 0 { // nothing moves
+		least := p.size[i] == 0 && m.bottom(i)
+		if len(c.free) == 0 && !held && !least || h.gradient == 0 && h.stdErr == 0 && len(m.flat()) > 0 { // nothing moves
 			h.gap = math.Inf(1)
 		}
 		if v := p.covariance(&m.sides, i, i); held && v > 0 { // perhaps by chance: E min(0, N(|h_i|, v))²
@@ -46,9 +51,6 @@ func (m *newton) tell() {
 				h.gap = math.Inf(1)
 			}
 		}
-	}
-	if m.step.box == nil && h.falls > 0 && !m.step.open(c) {
-		h.falls = 0
 	}
 	h.clipped = float64(min(p.clip, 1))
 	m.told = h
@@ -90,12 +92,18 @@ func (m *newton) flat() (list []int) {
 		}
 		off := math.IsInf(lo, -1) && math.IsInf(hi, 1) && (d == 0 || d < 0x1p-10*c.most[i]) || m.step.lost(i, c.span[i], p.unit[i])
 		off = off || (p.c2[i] == 0 || acts == 0 && p.unit[i] > 0) && !m.whole() && x > lo && x < hi
-		curved := !c.old[i] && c.b.At(i, i)*p.unit[i] > 0x1p10*acts
+		curved := !c.old[i] && c.b.At(i, i)*p.unit[i] > 0x1p10*acts || m.bottom(i)
 		if p.n[0]*p.n[1] > 0 && p.f2[i] == 0 && off && !curved {
 			list = append(list, i)
 		}
 	}
 	return list
+}
+
+// bottom says that x_i acts on y*, which is where f has its minimum in y.
+func (m *newton) bottom(i int) bool {
+	p, c := m.now, m.curve
+	return mat.Norm(p.v) == 0 && c.have[i] && c.b.At(i, i) > 0 && p.effect(i) > 0x1p-10*c.most[i]
 }
 
 // leastErr is the standard error of vᵀHv/vᵀv, in the units of y.

@@ -63,10 +63,12 @@ func (m *newton) move(it *bilevel.Iteration) (more bool, err error) {
 	if err := c.metric(p.unit, p.h); err != nil {
 		return false, err
 	}
+	m.step.chance = 0
 	for _, i := range c.free {
 		p.sure[i] = 1
 		if sigma := math.Sqrt(p.covariance(&m.sides, i, i)); sigma > 0 {
 			p.sure[i] = min(1, math.Abs(p.h[i])/(sure*sigma))
+			m.step.chance = math.Hypot(m.step.chance, sigma*p.unit[i])
 		}
 	}
 	m.step.faces = -1
@@ -75,6 +77,8 @@ func (m *newton) move(it *bilevel.Iteration) (more bool, err error) {
 	if m.step.faces >= 0 {
 		stat = m.stat()
 	}
+	noise := m.noise
+	m.noise = stat
 	if c.shift = m.drift(); c.shift > drifted && !poor && !m.whole() {
 		c.age()
 		m.askedAt = m.n()
@@ -117,13 +121,13 @@ func (m *newton) move(it *bilevel.Iteration) (more bool, err error) {
 		}
 	}
 	if err == nil {
-		good, err = m.try(it, stat)
+		good, err = m.try(it, stat, gone)
 	}
 	if m.of = 0; errors.Is(err, errPart) {
-		good, err = m.try(it, stat)
+		good, err = m.try(it, stat, gone)
 	}
 	if err != nil { // goes on from here
-		m.credit, m.rough = credit, rough
+		m.credit, m.rough, m.noise = credit, rough, noise
 		return false, err
 	}
 	if m.failed++; good {
@@ -156,6 +160,8 @@ func (m *newton) mayMove() {
 		lost = lost || p.f2[i] == 0 && math.Abs(x)+0x1p-20*p.unit[i] == math.Abs(x) // differences would be rounding
 		held := x <= lo && p.h[i] >= 0 || x >= hi && p.h[i] <= 0
 		off := p.effect(i)*float64(m.sides[1].n) < c.most[i] && (x-c.best[i])*p.h[i] < 0 // farther down a flat
+		sigma := math.Sqrt(max(0, p.covariance(&m.sides, i, i)))
+		off = off && (math.Abs(p.h[i]) < sure*sigma || math.Abs((x-c.best[i])*p.h[i]) < m.noise) // for nothing that samples tell
 		held = held || off && math.IsInf(m.step.width(i), 1) && !m.whole()
 		if (p.size[i] > 0 || m.whole()) && c.known[i] && !lost && !held {
 			c.free = append(c.free, i)
@@ -171,11 +177,14 @@ func (s *step) lost(i int, span, unit float64) bool {
 
 // unread is how far x may go from the last reading of all samples.
 func (m *newton) unread(stat float64) float64 {
-	if m.far == 0 || m.n() >= reread*m.lastRead {
+	if m.far == 0 || m.n() >= reread*m.lastRead && !m.rests() {
 		return 0
 	}
-	q := audit * math.Sqrt(stat)
-	return min(2*m.far, max(q/m.slope, math.Sqrt(q/m.bow)), q/m.curve.shift)
+	q, far := audit*math.Sqrt(stat), 2*m.far
+	if m.rests() { // so that nothing is read
+		far = max(far, 2*math.Sqrt(stat))
+	}
+	return min(far, max(q/m.slope, math.Sqrt(q/m.bow)), q/m.curve.shift)
 }
 
 // near says that x_i without bounds end within Δℓ_i of the last reading, and move y on the way by less than its size.
@@ -244,6 +253,12 @@ func (m *newton) arrived() bool {
 	}
 	if tau <= tiny && !m.step.pressed && m.radius > tiny {
 		return true
+	}
+	if m.step.box == nil && !m.step.pressed && !short { // a projection is right to the rounding of x
+		for i, x := range p.x {
+			pred -= 0x1p-50 * math.Abs(p.h[i]*x)
+		}
+		return pred <= 0
 	}
 	if m.step.box == nil {
 		return false
@@ -314,7 +329,7 @@ func (m *newton) stat() float64 {
 	for e, l := range c.eig.Values() {
 		mat.MulVec(col, &cov, vt.Row(e))
 		if v := mat.Dot(col, vt.Row(e)); v > 0 {
-			sum += v / (c.scale*math.Abs(l) + math.Sqrt(v))
+			sum += v / (c.scale*math.Abs(l) + math.Sqrt(v)/max(1, m.radius))
 		}
 	}
 	if m.step.faces >= 0 {

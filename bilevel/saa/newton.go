@@ -18,7 +18,7 @@ const (
 	solved  = 1. / 64  // of twice the statistical error of F, what a step must promise to be read in the same block
 	audit   = 0.1      // of the standard error of h, the error that a step may leave unread
 	partly  = 0.3      // of the standard error of h, the error of a step read on a part; of the way of y, what is left of it
-	sure    = 1        // standard errors of h_i from which on x_i may go as far as Δℓ_i
+	sure    = 1        // standard errors of h_i from which on x_i may go as far as Δℓ_i, and farther down a flat
 	drifted = 4        // of a step's length in M⁻¹, what J may change h by along it until B is asked anew
 	farther = 16       // times the way on which x_i alone makes its row of g_xy another, ℓ_i without a width at most
 	first   = 0.25     // Δ at the start
@@ -69,6 +69,7 @@ type newton struct {
 	far      float64    // length of the last step read, in M
 	slope    float64    // the remainder of steps read, in M⁻¹, over their lengths
 	bow      float64    // and over the squares of these
+	noise    float64    // stat of the last step
 	credit   float64    // evaluations that readings may take
 	lastRead int        // samples when all were read
 	least    float64    // that a step on all terms promised
@@ -162,9 +163,9 @@ func (m *newton) Step(it *bilevel.Iteration) error {
 // n is the number of samples of the kind that has more.
 func (m *newton) n() int { return max(m.sides[0].n, m.sides[1].n) }
 
-// rests says that old samples were asked when there were nearly as many, in another block.
+// rests says that in another block old samples were asked, of nearly as many.
 func (m *newton) rests() bool {
-	return m.n() > m.askedAt && float64(m.n()) < again*float64(m.askedAt) && !m.whole()
+	return !m.whole() && m.n() > m.askedAt && float64(m.n()) < again*float64(m.askedAt)
 }
 
 // whole says that all terms are known, so that a step takes a pass.
@@ -221,7 +222,7 @@ func (m *newton) State(t *bilevel.State) {
 	for _, n := range []*int{&m.tried, &m.failed, &m.lastRead, &m.askedAt, &m.stalls} {
 		t.Count(n)
 	}
-	for _, v := range []*float64{&m.radius, &m.least, &m.far, &m.slope, &m.bow, &m.credit, &m.rough, &m.terms,
+	for _, v := range []*float64{&m.radius, &m.least, &m.far, &m.slope, &m.bow, &m.noise, &m.credit, &m.rough, &m.terms,
 		&m.told.lower, &m.told.gradient, &m.told.stdErr, &m.told.gap, &m.told.falls, &m.told.clipped} {
 		t.Float(v)
 	}

@@ -345,7 +345,7 @@ func TestSilentStarts(t *testing.T) {
 	_, r := solved(t, saddle(1, 20), saa.Newton{}, bilevel.Options{Set: bilevel.Ball{Radius: 1}}, bilevel.Run{Steps: 200})
 	assert.Contains(t, strings.Join(r.Warnings, "; "), "saddle")
 	tracks := func(x, y auto.Vec, _ bilevel.Sample) auto.Num { return y.Sub(x).SquaredNorm() }
-	for seed := range uint64(20) { // a minimum on the sphere, though F is concave
+	for seed := range uint64(20) {
 		a, b, x0 := make([]float64, 4), make([]float64, 4), make([]float64, 4)
 		rng := rand.New(rand.NewPCG(seed, 'b'))
 		for i := range a {
@@ -386,7 +386,7 @@ func TestGapOnABall(t *testing.T) {
 	far, err := units.In(bileveltest.Must(quadratic.New(noisy(0.3, quadratic.Options{Dx: 4, Dy: 3}))),
 		units.Units{ShiftX: []float64{1e6, 1e6, 1e6, 1e6}})
 	require.NoError(t, err)
-	for seed := range uint64(5) { // away from the sphere: differences of the projection were rounding
+	for seed := range uint64(5) {
 		_, r := solved(t, far, saa.Newton{}, bilevel.Options{Set: bilevel.Ball{Radius: 1e7}, Seed: seed}, bilevel.Run{Xi: 2000, Gap: 1e-7})
 		assert.NotEqual(t, bilevel.GapReached, r.Reason)
 	}

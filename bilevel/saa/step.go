@@ -21,6 +21,7 @@ type step struct {
 	length  float64 // √(sᵀMs)
 	pressed bool    // against Δ
 	falls   float64 // what F may fall by where it curves down, beyond noise
+	chance  float64 // the standard error of h, in units ℓ: what a way of ℓ that samples do not know may change ∇²F by
 	quad    boxqp.QP
 
 	z, w, t, r, a []float64 // scratch of another set
@@ -139,7 +140,10 @@ func (s *step) turn(c *curvature, p *point, radius, stat float64) (any bool) {
 			}
 		}
 		if fall := -l * far * far * c.scale / 2; fall > max(stat, slope*slope/2) {
-			if s.falls = max(s.falls, fall); !closed {
+			if -l*c.scale > s.chance {
+				s.falls = max(s.falls, fall)
+			}
+			if !closed {
 				continue
 			}
 			any = true

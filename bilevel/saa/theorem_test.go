@@ -252,10 +252,10 @@ func TestTheorem(t *testing.T) {
 			c.run(t, seed, 1/float64(runs), marks, sum)
 		}
 		first, v := sum[0], sum[len(sum)-1]
-		assert.InDelta(t, 1, v.gone/v.root, 0.03, c.name)
+		assert.InDelta(t, 1, v.gone/v.root, map[bool]float64{false: 0.05, true: 0.03}[mattest.Long()], c.name)
 		assert.Less(t, v.apart/v.root, 0.02, c.name)
 		if mattest.Long() { // at 1e4 samples, one that is weighed may be all that is seen
-			assert.Less(t, v.apart, first.apart/3, c.name)
+			assert.Less(t, v.apart, max(first.apart/3, 0.002*v.root), c.name)
 			assert.LessOrEqual(t, v.light, first.light, c.name)
 		}
 		assert.Less(t, v.carried, 3*first.carried, c.name)
@@ -323,13 +323,13 @@ func TestPartTakesABadStepBack(t *testing.T) {
 	m.step.find(m.curve, p, 1, m.stat())
 	m.radius, m.of = 1, 128
 	require.NoError(t, m.askPart(it, p, false))
-	_, err := m.try(it, 0)
+	_, err := m.try(it, 0, 0)
 	assert.ErrorIs(t, err, errPart)
 	for _, i := range m.curve.free {
 		m.step.s[i] += p.unit[i] / 4
 	}
 	credit := m.credit
-	good, err := m.try(it, 0)
+	good, err := m.try(it, 0, 0)
 	require.NoError(t, err)
 	assert.False(t, good)
 	assert.Same(t, p, m.now)
@@ -355,7 +355,7 @@ func TestSharpen(t *testing.T) {
 		m.step.find(m.curve, p, 1, m.stat())
 		m.step.model *= 2 // ϱ is half of what it was
 		m.onPart, m.credit, m.curve.fresh = c.onPart, c.credit, false
-		good, err := m.try(it, m.stat())
+		good, err := m.try(it, m.stat(), 0)
 		require.NoError(t, err)
 		assert.True(t, good)
 		assert.Equal(t, c.more, m.curve.more)

@@ -10,7 +10,7 @@ import (
 )
 
 // try reads all samples, or the part, at the end of the step, and takes it where F falls as foreseen.
-func (m *newton) try(it *bilevel.Iteration, stat float64) (good bool, err error) {
+func (m *newton) try(it *bilevel.Iteration, stat, gone float64) (good bool, err error) {
 	p, t, c, s := m.now, m.to, m.curve, m.step.s
 	m.step.to(t.x, p.x)
 	copy(t.y, p.y)
@@ -86,6 +86,7 @@ func (m *newton) try(it *bilevel.Iteration, stat float64) (good bool, err error)
 	// The model at z may be wrong. Where a part alone says so, the first failure makes Δ shorter only.
 	if carried := p.carried(); !(rho > 0.25 && rho < 4) && (carried || unsettled) && (m.of == 0 || m.failed > 0) {
 		if carried {
+			m.far = 0 // what was known of the remainder is not true: the next step is read
 			err = m.read(it, p, p)
 		}
 		if unsettled && err == nil {
@@ -101,13 +102,13 @@ func (m *newton) try(it *bilevel.Iteration, stat float64) (good bool, err error)
 		miss = max(0, miss-partly*math.Sqrt(stat))
 	}
 	if far > 0 && same {
-		m.far = far
+		m.far = max(far, m.far/2)
 		m.slope, m.bow = max(miss/far, m.slope/4), max(miss/far/far, m.bow/4)
 	}
 	if !(rho > 0.05) {
 		return false, nil
 	}
-	if !m.whole() && same && !parts && miss < far { // by less than B itself
+	if !m.whole() && same && !parts && miss < far && gone < far { // by less than B itself, and h at z is nearly read
 		c.secant(s, rem, p.unit)
 	}
 	switch off := math.Abs(rho-1) > 0.25; {
