@@ -23,9 +23,9 @@
 //	lower    ĝ = mean g_y carried to z;   H = mean g_yy, eigenvalues at least half their noise;   u = −H⁻¹ĝ
 //	upper    v = H⁻¹f_y,  J = −H⁻¹g_xyᵀ,  h = f_x − g_xy v + Bδ_x + E(δ_y − Jδ_x + u), that is at (x, y + u)
 //	lengths  ℓ_i = min(width of X, max‖y‖_H/‖Je_i‖_H): how far x_i alone goes until y* moves by its own size;
-//	         without a width, ‖Je_i‖_H counts as a quarter of the most that it was, at least, x_i goes no farther
-//	         than to 1/N of it for less than stat, or |h_i| < σ_i, until all terms are known, and ℓ_i is 16 times the way at most on which
-//	         x_i alone makes its row of g_xy another; one for all in a bilevel.Set that projects in no other metric
+//	         without a width, ‖Je_i‖_H counts as a quarter of the most that it was, at least; on a stream x_i goes
+//	         no farther than to 1/N of that for less than stat, or |h_i| < σ_i; and ℓ_i is 16 times the way at most on
+//	         which x_i alone makes its row of g_xy another; one for all in a bilevel.Set that has no metric
 //	learn    with q = f_x − g_xy v + Jᵀ(f_y − g_yy v), v and J fixed:  B e_i = [q(z + ε(e_i, Je_i)) − q(z)]/ε
 //	metric   M = |B| on the entries that may move, in units ℓ
 //	find     s = argmin hᵀs + ½sᵀMs  over x + s in X,  |s_i| ≤ Δℓ_i·min(1, |h_i|/σ_i),  σ_i the standard error of h_i
@@ -55,8 +55,8 @@
 //	         are read again while they promise more than 1/64 of it
 //
 // dq along (s, Js) is ∇²F s, since q does not change with v to first order: so B is the reduced
-// Hessian of F, from first and second derivatives alone, and E its slope in y. Once a step, or
-// drift, has asked old samples, none are until N is 5/4 of what it was: steps go as far as unread allows, and 2√stat at most.
+// Hessian of F, from first and second derivatives alone, and E its slope in y. Once a step, or drift,
+// has asked old samples, none are until N is 5/4 of what it was: unread allows 2√stat then, at most.
 //
 // # A theorem
 //
@@ -78,7 +78,7 @@
 // O_p(1/N) from that of the equations it stands for, and one step goes there: the eigenvalues of H
 // keep away from a floor that falls as N^−½, and credit does not run out, since 4N evaluations of a
 // reading, when N has grown fourfold, are below those that N samples bring. Steps are O_p(N^−½), and
-// unread allows N^−¼ in the end: parts, whose error is .3√stat, are asked ever less (at 10⁶, in 2 of 100 runs). □
+// unread allows N^−¼ in the end: parts, whose error is .3√stat, are asked ever less (2 of 100 runs at 10⁶). □
 //
 // TestTheorem sees each of this on the running code (STABLE_LONG=1: to 10⁶ samples). Measured alone
 // is that runs come to z*, and that Δ lets go. Before the end of a block the answer is that of its
@@ -93,8 +93,8 @@
 //
 // # Cost
 //
-// On a stream a step draws one batch of each kind, and asks each sample once (four oracles). Blocks cost O(dx·dy²
-// + dx²·dy + dx³ + dy³) beside the oracles, some 16 of them while samples double. [Newton.Calls]
+// On a stream a step draws one batch of each kind, and asks each sample once (four oracles). Blocks cost
+// O(dx·dy² + dx²·dy + dx³ + dy³) beside the oracles, some 16 of them while samples double. [Newton.Calls]
 // bounds what is asked again. Memory 9dx² + 12dx·dy + 6dy² numbers, and 8 bytes for each term of a sum;
 // on a stream it does not grow. In sets that do not consist of bounds, dx may be 2000 at most.
 //
