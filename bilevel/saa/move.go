@@ -110,7 +110,8 @@ func (m *newton) move(it *bilevel.Iteration) (more bool, err error) {
 			return false, nil
 		}
 	}
-	if poor {
+	paid := (m.Calls-4)*float64(m.n()-m.lastRead) >= 4*float64(m.n()) // by what came in since all were read
+	if poor && !(paid && -m.step.pred > stat) {
 		return false, nil
 	}
 	good, credit, rough, before := false, m.credit, m.rough, m.radius
@@ -134,7 +135,7 @@ func (m *newton) move(it *bilevel.Iteration) (more bool, err error) {
 		m.failed = 0
 		m.moved(p)
 	}
-	return !good || -m.step.pred > solved*stat || m.step.pressed && m.radius > 2*before, nil
+	return !poor && (!good || -m.step.pred > solved*stat || m.step.pressed && m.radius > 2*before), nil
 }
 
 // sees says that the step moves g_y of the part as it moves that of all, to a half.

@@ -365,6 +365,25 @@ func TestSharpen(t *testing.T) {
 	}
 }
 
+// In debt, a step that promises more than noise is read once samples have come in to pay for it.
+func TestPaid(t *testing.T) {
+	for read, goes := range map[int]bool{0: true, 4096: false} {
+		m, it := after(t, 1, 0, 4096)
+		p := m.now
+		for _, i := range m.curve.free {
+			p.x[i] += p.unit[i] / 8
+		}
+		require.NoError(t, m.read(it, p, nil))
+		x := slices.Clone(p.x)
+		m.credit, m.lastRead, m.far, m.rough = -1e9, read, 0, 1
+		more, err := m.move(it)
+		require.NoError(t, err)
+		assert.False(t, more)
+		assert.Equal(t, goes, !slices.Equal(x, m.now.x))
+		assert.Equal(t, goes, m.rough == 0.5, "no part was asked")
+	}
+}
+
 // Where B is negative and h is noise, x goes on to Δ or a bound, if that promises more than the noise of F.
 func TestFalls(t *testing.T) {
 	for stat, far := range map[float64]bool{0: true, 1e9: false} {

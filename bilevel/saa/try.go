@@ -55,6 +55,8 @@ func (m *newton) try(it *bilevel.Iteration, stat, gone float64) (good bool, err 
 		if far := m.step.length; far > 0 {
 			m.rough = max(float64(m.of)*doubt*doubt/(far*far), m.rough/2)
 		}
+	} else {
+		m.rough /= 2 // else it bars parts for ever
 	}
 	rem := c.rem
 	for i, si := range s {
