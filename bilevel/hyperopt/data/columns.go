@@ -70,8 +70,8 @@ func (t *table) measure(k int, name string, opt *ReadOptions) (Column, error) {
 		fill := middle(numbers, opt.Impute)
 		c.Fill = &fill
 	case len(texts) > mostLevels:
-		return c, fmt.Errorf("column %s holds %d different texts in %d rows, %d of them numbers, want at most %d",
-			quote(c.Name), len(texts), len(t.cells), len(numbers), mostLevels)
+		return c, marked{fmt.Errorf("column %s holds %d different texts in %d rows, %d of them numbers, want at most %d",
+			quote(c.Name), len(texts), len(t.cells), len(numbers), mostLevels), ErrCell}
 	default:
 		c.Levels = slices.Sorted(maps.Keys(texts))
 		c.FillLevel = slices.MaxFunc(c.Levels, func(a, b string) int { return texts[a] - texts[b] })

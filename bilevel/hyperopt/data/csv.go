@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -61,7 +62,7 @@ func (d *Data) readRecords(rd *records, lab *labels, opt *ReadOptions) error {
 	if err != nil {
 		return err
 	}
-	l.commas = commas
+	l.commas, l.numerals = commas, make([]numerals, len(names))
 	if l.target >= 0 {
 		d.LabelName = l.names[l.target]
 	}
@@ -82,6 +83,13 @@ func (d *Data) readRecords(rd *records, lab *labels, opt *ReadOptions) error {
 	}
 	if len(d.Label) == 0 {
 		return errors.New("no rows")
+	}
+	for j, c := range l.numerals {
+		if c.group != "" && c.whole != "" && !c.decimal {
+			rd.line = c.line
+			return marked{fmt.Errorf("column %s holds %q, but elsewhere %q: a comma before decimals, or between thousands? "+
+				"want digits alone, with a point before decimals", quote(l.names[j]), c.group, c.whole), ErrCell}
+		}
 	}
 	if opt.wide() {
 		err = t.finish(d, opt)
@@ -211,6 +219,29 @@ func decimalPoints(fields []string) {
 	}
 }
 
+// numerals tell decimal commas from those between thousands.
+type numerals struct {
+	group, whole string // as 6,337 and 612
+	line         int    // of group
+	decimal      bool   // as 0,5
+}
+
+var grouped = regexp.MustCompile(`^[+-]?[1-9]\d?\d?,\d{3}$`)
+
+func (l *layout) note(fields []string, line int) {
+	for j := range min(len(fields), len(l.numerals)) {
+		c, s := &l.numerals[j], strings.TrimSpace(fields[j])
+		switch comma := strings.Contains(s, ","); {
+		case comma && !grouped.MatchString(s):
+			c.decimal = true
+		case comma:
+			c.group, c.line = s, line
+		case strings.Trim(s, "+-0123456789") == "" && strings.Trim(s, "+-0") != "":
+			c.whole = s
+		}
+	}
+}
+
 func (d *Data) record(fields []string, l *layout, lab *labels, opt *ReadOptions, t *table, line int) error {
 	n := len(l.names)
 	if n > 1 && len(fields) == 1 && strings.TrimSpace(fields[0]) == "" {
@@ -223,6 +254,7 @@ func (d *Data) record(fields []string, l *layout, lab *labels, opt *ReadOptions,
 		d.IDs = append(d.IDs, cleaned(fields[l.id:l.id+1])...)
 	}
 	if l.commas {
+		l.note(fields, line)
 		decimalPoints(fields)
 	}
 	label := 0.0

@@ -15,6 +15,8 @@ type layout struct {
 	id     int      // the column of names of rows, −1 for none
 	keep   []int    // the columns that are features, in their order
 	commas bool     // numbers may have decimal commas
+
+	numerals []numerals
 }
 
 func newLayout(first []string, opt *ReadOptions) (l *layout, err error) {
@@ -81,7 +83,7 @@ func (l *layout) check(drop []string) error {
 	}
 	for _, s := range l.names {
 		if seen[s] {
-			return fmt.Errorf("two columns are named %s: rename one, or drop both", quote(s))
+			return fmt.Errorf("two columns are named %s: rename one, or drop both; or the first line is no header", quote(s))
 		}
 		seen[s] = s != "" && !slices.Contains(drop, s)
 	}

@@ -14,19 +14,32 @@ import (
 type Scaler struct {
 	Shift  []float64 // nil: none, so that zeros stay zeros
 	Factor []float64
+	sparse int // features that FitScaler does not standardise
 }
 
-// FitScaler returns the identity where each feature's largest absolute value is from ½ to 1; else
-// Standardise where at least nine tenths of the entries are stored; else MaxAbs.
+// FitScaler returns the identity where each feature's largest absolute value is from ½ to 1, and
+// none lies ten deviations or more from 0, as an intercept would; else the map that standardises the
+// features of which nine tenths of the entries are stored, and scales the others as MaxAbs does.
 func FitScaler(d *Data) *Scaler {
-	m := MaxAbs(d)
-	if !slices.ContainsFunc(m.Factor, func(f float64) bool { return f < 1 || f > 2 }) {
+	m, s, as := MaxAbs(d), Standardise(d), true
+	stored := make([]int, d.Dim)
+	for _, c := range d.Col {
+		stored[c]++
+	}
+	for j, f := range m.Factor {
+		as = as && f >= 1 && f <= 2 && math.Abs(s.Shift[j]*s.Factor[j]) < 10
+		if 10*stored[j] < 9*d.Rows() {
+			s.Shift[j], s.Factor[j] = 0, f
+			s.sparse++
+		}
+	}
+	switch {
+	case as:
 		return &Scaler{Factor: slices.Repeat([]float64{1}, d.Dim)}
+	case s.sparse == d.Dim:
+		return m
 	}
-	if float64(len(d.Val)) >= 0.9*float64(d.Rows())*float64(d.Dim) {
-		return Standardise(d)
-	}
-	return m
+	return s
 }
 
 // IsIdentity says whether the map leaves all features as they are.
@@ -41,6 +54,8 @@ func (s *Scaler) String() string {
 		return "left as they are"
 	case s.Shift == nil:
 		return "scaled to largest absolute value 1"
+	case s.sparse > 0:
+		return fmt.Sprintf("scaled to mean 0 and deviation 1, but %d with many zeros to largest absolute value 1", s.sparse)
 	}
 	return "scaled to mean 0 and deviation 1"
 }
@@ -123,8 +138,8 @@ func MaxAbs(d *Data) *Scaler {
 	return &Scaler{Factor: f}
 }
 
-// Apply returns the mapped copy of d, sharing labels and names. A map with a Shift stores every
-// entry. Errors: more than sixteen times the memory of d, another number of features, overflow.
+// Apply returns the mapped copy of d, sharing labels and names. Features with a Shift are stored in
+// every row. Errors: more than sixteen times the memory of d, another number of features, overflow.
 func (s *Scaler) Apply(d *Data) (*Data, error) {
 	if len(s.Factor) != d.Dim {
 		return nil, fmt.Errorf("data: Scaler.Apply: %d features, want %d", d.Dim, len(s.Factor))
@@ -150,23 +165,35 @@ func (s *Scaler) Apply(d *Data) (*Data, error) {
 
 func (s *Scaler) fill(z, d *Data) error {
 	const most = 16
-	rows, dim := d.Rows(), d.Dim
-	if float64(rows)*float64(dim) > most*float64(len(d.Val)+rows) {
-		return fmt.Errorf("data: Scaler.Apply: a shift would fill %d × %d entries, of which %d are not "+
-			"zero: use MaxAbs", rows, dim, len(d.Val))
+	rows, filled := d.Rows(), []int32{}
+	for j, v := range s.Shift {
+		if v != 0 {
+			filled = append(filled, int32(j))
+		}
 	}
-	z.RowPtr, z.Col, z.Val = make([]int, rows+1), make([]int32, rows*dim), make([]float64, rows*dim)
+	if float64(rows)*float64(len(filled)) > most*float64(len(d.Val)+rows) {
+		return fmt.Errorf("data: Scaler.Apply: a shift would fill %d × %d entries, of which %d are not "+
+			"zero: use MaxAbs", rows, len(filled), len(d.Val))
+	}
+	z.RowPtr, z.Col, z.Val = []int{0}, nil, nil
 	for i := range rows {
-		row := z.Val[i*dim : (i+1)*dim]
-		for j := range row {
-			z.Col[i*dim+j] = int32(j)
-			row[j] = -s.Shift[j] * s.Factor[j]
+		zeros := filled
+		add := func(c int32, v float64) { // the difference itself may overflow
+			z.Col, z.Val = append(z.Col, c), append(z.Val, (v/2-s.Shift[c]/2)*s.Factor[c]*2)
 		}
 		col, val := d.Row(i)
-		for k, c := range col { // the difference itself may overflow
-			row[c] = (val[k]/2 - s.Shift[c]/2) * s.Factor[c] * 2
+		for k, c := range col {
+			for ; len(zeros) > 0 && zeros[0] <= c; zeros = zeros[1:] {
+				if zeros[0] < c {
+					add(zeros[0], 0)
+				}
+			}
+			add(c, val[k])
 		}
-		z.RowPtr[i+1] = (i + 1) * dim
+		for _, c := range zeros {
+			add(c, 0)
+		}
+		z.RowPtr = append(z.RowPtr, len(z.Col))
 	}
 	return nil
 }

@@ -84,6 +84,7 @@ func TestReadCSVRefuses(t *testing.T) {
 		{"a,b\n1e400,1\n", none, 2, "too large", "cell"},
 		{"a,b\nx,1\n", none, 2, "not a number", "cell number"},
 		{"a,b\n\"1,234.50\",1\n", none, 2, "separators of thousands", "cell"},
+		{"a\tb\n612\t1\n6,337\t2\n", none, 3, `column "a" holds "6,337", but elsewhere "612": a comma`, "cell"},
 		{"a;b\n1.234,50;1\n", none, 2, "separators of thousands", "cell"},
 		{"a,b\n$5,1\n", none, 2, "a unit", "cell"},
 		{"a,b\n−5,1\n", none, 2, "a minus that is no hyphen", "cell"},
@@ -127,7 +128,9 @@ func TestReadCSVRefuses(t *testing.T) {
 		{"a,b,z\n1,2,3\n", named, 1, `column "z" is neither the label`, ""},
 		{"a,b,z\n1,2,3\n", dropped, 1, "the columns are the features alone", "unlabelled"},
 	})
-	_, err := ReadCSV(io.MultiReader(strings.NewReader("a,b\n1,1\n\""), zeros{}), "endless", none)
+	_, err := ReadCSV(strings.NewReader("a;b\n612;1\n6,337;2\n0,5;1\n"), "decimals", none)
+	require.NoError(t, err)
+	_, err = ReadCSV(io.MultiReader(strings.NewReader("a,b\n1,1\n\""), zeros{}), "endless", none)
 	requireSyntax(t, err, "endless", 2, "record is longer than")
 	var names strings.Builder
 	for i := range 102 {
@@ -328,7 +331,7 @@ func TestStandardise(t *testing.T) {
 	assert.Equal(t, 2.0, other.Val[0])
 
 	constant := denseData([]float64{0.1, 0}, []float64{0.1, 0}, []float64{0.1, 0})
-	assert.Equal(t, make([]float64, 6), apply(t, Standardise(constant), constant).Val)
+	assert.Equal(t, make([]float64, 3), apply(t, Standardise(constant), constant).Val)
 	assert.False(t, Standardise(constant).IsIdentity())
 	refuses := func(s *Scaler, d *Data, want string) {
 		_, err := s.Apply(d)
@@ -337,7 +340,7 @@ func TestStandardise(t *testing.T) {
 	refuses(s, constant, "2 features, want 4")
 	one := denseData([]float64{1})
 	for _, one.Dim = range []int{32, 33, MaxIndex} { // at most 16·(1 entry + 1 row)
-		fill := &Scaler{Shift: make([]float64, one.Dim), Factor: make([]float64, one.Dim)}
+		fill := &Scaler{Shift: slices.Repeat([]float64{1}, one.Dim), Factor: make([]float64, one.Dim)}
 		if one.Dim == 32 {
 			apply(t, fill, one)
 		} else {
@@ -402,6 +405,8 @@ func TestFitScaler(t *testing.T) {
 		{denseData([]float64{-1, 0.25}, []float64{0.5, 0.49}), "scaled to mean 0 and deviation 1", false},
 		{denseData([]float64{-1, 0.25}, []float64{0.5, 1.01}), "scaled to mean 0 and deviation 1", false},
 		{denseData([]float64{3, 0, 0}, []float64{0, 0, 0.7}), "scaled to largest absolute value 1", false},
+		{denseData([]float64{0.95, 0.5}, []float64{0.93, -1}), "scaled to mean 0 and deviation 1", false},
+		{denseData([]float64{2001, 0}, []float64{2024, 1}), "scaled to mean 0 and deviation 1, but 1 with many zeros to largest absolute value 1", false},
 	} {
 		s := FitScaler(c.d)
 		assert.Equal(t, c.want, s.String())

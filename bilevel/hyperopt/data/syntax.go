@@ -122,7 +122,7 @@ var (
 	errRange = errors.New("value is too large for a float64")
 
 	missing = map[string]bool{"": true, "?": true, "NA": true, "na": true, "N/A": true, "n/a": true, "NULL": true,
-		"null": true, "#N/A": true, "<NA>": true}
+		"null": true, "#N/A": true, "<NA>": true, "#DIV/0!": true, "#VALUE!": true}
 	booleans = []string{"false", "true", "False", "True", "FALSE", "TRUE"}
 )
 
@@ -165,7 +165,7 @@ func parseFloat[T text](t T) (float64, error) {
 }
 
 func parseSlow[T text](t T) (float64, error) {
-	if len(t) <= 4 && missing[string(t)] {
+	if len(t) <= 7 && missing[string(t)] {
 		return 0, ErrMissing
 	}
 	v, err := strconv.ParseFloat(string(t), 64)
