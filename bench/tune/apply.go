@@ -41,7 +41,7 @@ func applyModel(o options, path string, out kit.Terminal) error {
 		return err
 	}
 	if d.Filled > 0 {
-		fmt.Fprintf(out.Stderr, "%d cells are missing or unknown, and were filled\n", d.Filled)
+		fmt.Fprintf(out.Stderr, "filled: %d missing or unknown cells\n", d.Filled)
 	}
 	if !labelled {
 		_, err = fmt.Fprintf(out.Stderr, "%s, no labels\n", countRows(d.Rows()))
@@ -83,7 +83,8 @@ func (m *model) open(o options, path string) (d *data.Data, labelled bool, err e
 	}
 	if opt.Impute != "" && opt.Columns == nil && opt.Features != nil { // what tells nothing stands for a missing cell
 		for _, f := range m.Features {
-			opt.Columns = append(opt.Columns, data.Column{Name: f.Name, Fill: &f.Centre})
+			fill := cmp.Or(f.Mean, f.Centre)
+			opt.Columns = append(opt.Columns, data.Column{Name: f.Name, Fill: &fill})
 		}
 	}
 	d, _, err = kit.OpenData(path, opt)

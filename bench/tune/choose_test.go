@@ -250,7 +250,7 @@ func TestClimberRotates(t *testing.T) {
 
 func TestTuneFigure(t *testing.T) {
 	run := &search{dataSet: &dataSet{files: []dataFile{{Path: "x.csv"}}, features: []string{strings.Repeat("a", 200) + "é", "b", "c"}, used: []int{0, 1, 2}},
-		options: options{Hi: 10}}
+		options: options{Hi: 10}, choice: choice{Rows: 9}}
 	for k, w := range [][]float64{{dropped, dropped, dropped}, {1, 1, 1}, {2, dropped, 0.1}} {
 		run.results = append(run.results, &result{Name: []string{rungName(0), rungName(1), "average"}[k],
 			weights: w, HeldOut: w[2], Error: 0.01})
@@ -263,4 +263,6 @@ func TestTuneFigure(t *testing.T) {
 		assert.NoError(t, run.figure().WriteSVG(io.Discard))
 		assert.Equal(t, [][]float64{{1, 1, 1}, {2, 0.1}}[run.choice.index-1], p[1].Series[0].X)
 	}
+	run.choice.Rows = 0
+	assert.Equal(t, "Weights", run.figure().Panels[0].Title, "no held-out rows")
 }

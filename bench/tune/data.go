@@ -29,6 +29,8 @@ type dataSet struct {
 	label        string // the column of the first file that is the label
 	constant     string
 	counters     []int // columns of the first file that number its rows
+	filled       int   // missing cells
+	means        []float64
 	classes      []string
 	design, test *data.Data   // training and validation rows together; test rows
 	split        []*data.Data // training and validation rows, where the user has split them
@@ -77,6 +79,7 @@ func readData(o options, paths []string) (*dataSet, error) {
 			s.features = d.Features
 		}
 		s.files = append(s.files, dataFile{file.Name, file.SHA256, d.Rows()})
+		s.filled += d.Filled
 		sets = append(sets, d)
 	}
 	var err error
@@ -262,7 +265,7 @@ func (s *dataSet) prepare(parts []*data.Data, regression bool) error {
 	for i, d := range all {
 		all[i] = narrow(d, s.used)
 	}
-	s.constant = constant(all[0])
+	s.constant, s.means = constant(all[0]), data.Standardise(all[0]).Shift
 	var err error
 	if s.scaler, err = kit.Scale(all); err != nil {
 		return fmt.Errorf("%s: %w", s.files[0].Path, err)

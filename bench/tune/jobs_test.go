@@ -417,7 +417,7 @@ func TestTuneOddColumns(t *testing.T) {
 	assert.Less(t, m.Results[2].Test["loss"], math.Ln2)
 
 	m, _, _ = runTune(t, writeText(t, "d.csv", "x,same,y\n"+strings.Repeat("1,4,a\n2,4,b\n3,4,a\n", 6)))
-	assert.Equal(t, feature{Index: 2, Name: "same", Centre: 4, Factor: 1, Weight: m.Features[1].Weight}, m.Features[1])
+	assert.Equal(t, feature{Index: 2, Name: "same", Centre: 4, Mean: 4, Factor: 1, Weight: m.Features[1].Weight}, m.Features[1])
 }
 
 // What has no entry outside of the test is left out of the search, and of the model unless named.

@@ -61,6 +61,7 @@ type feature struct {
 	Index       int     `json:"index"` // 1-based, labels not counted
 	Name        string  `json:"name,omitempty"`
 	Centre      float64 `json:"centre"`
+	Mean        float64 `json:"mean"` // fills, with -apply -impute
 	Factor      float64 `json:"factor"`
 	Weight      float64 `json:"weight"`      // on the square of the coefficient in training; 1e6: dropped
 	Coefficient float64 `json:"coefficient"` // in the units of the file
@@ -79,12 +80,13 @@ func (t *search) newModel() (*model, error) {
 	if t.regression() {
 		m.Target = &t.target
 	}
+	m.Options.Label = cmp.Or(m.Options.Label, t.label) // -apply finds it by name
 	m.Intercept, m.Intercepts = t.coefficients(t.design.Dim-1, 1)
 	m.Intercept += t.target.Mean
 	m.RawIntercept = m.Intercept
 	for j, column := range t.used {
 		m.empty(t.features, column)
-		f := feature{Index: column + 1, Factor: t.scaler.Factor[j], Weight: t.chosen().weights[j]}
+		f := feature{Index: column + 1, Factor: t.scaler.Factor[j], Mean: t.means[j], Weight: t.chosen().weights[j]}
 		if t.features != nil {
 			f.Name = t.features[column]
 		}

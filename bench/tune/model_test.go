@@ -92,13 +92,14 @@ func TestTuneApplyColumns(t *testing.T) {
 	path := writeText(t, "shop.csv", text)
 	m, model, stdout := tuneWith(t, path, "-drop", "id", "-categorical", "-impute", "median")
 	assert.Contains(t, stdout, "features 4")
+	assert.Contains(t, stdout, "filled   12 missing cells, by the median of")
 	assert.Equal(t, "city=Lima", m.Features[0].Name)
 	require.Len(t, m.Columns, 2)
 	want, stderr := ok(t, "tune", "-apply", model, path)
 	assert.Contains(t, stderr, "36 rows, loss ")
 	assert.Contains(t, stderr, "accuracy 1\n")
 	stdout, stderr = ok(t, "tune", "-apply", model, writeText(t, "bare.csv", withoutLast(text)))
-	assert.Equal(t, "12 cells are missing or unknown, and were filled\n36 rows, no labels\n", stderr)
+	assert.Equal(t, "filled: 12 missing or unknown cells\n36 rows, no labels\n", stderr)
 	assert.Equal(t, want, stdout)
 }
 
@@ -117,14 +118,23 @@ func TestTuneApplyImpute(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "new")
 	stdout, stderr := ok(t, "tune", "-apply", model, unknown, "-impute", "median", "-id", "id", "-out", dir)
 	assert.Empty(t, stdout)
-	assert.Contains(t, stderr, "2 cells are missing or unknown, and were filled\n3 rows, loss ")
+	assert.Contains(t, stderr, "filled: 2 missing or unknown cells\n3 rows, loss ")
 	got := cells(t, readText(t, dir, "predictions.csv"))
 	assert.Equal(t, []string{"row", "id", "score", "probability", "class"}, got[0])
 	assert.Equal(t, []string{"a", "b", "c,d"}, []string{got[1][1], got[2][1], got[3][1]})
 	assert.Equal(t, got[1][2], got[2][2], "Oslo is the most frequent text")
 	assert.NotEqual(t, got[1][2], got[3][2])
 
-	_, plain, _ := tuneWith(t, writeText(t, "plain.csv", numeric))
+	zeros := "age,ev,bought\n" + strings.Repeat("4,0,yes\n0,1,no\n3,0,yes\n2,1,no\n", 12)
+	_, plain, _ := tuneWith(t, writeText(t, "zeros.csv", zeros)) // age is not centred
+	filled, _ := ok(t, "tune", "-apply", plain, "-impute", "mean", writeText(t, "cell.csv", "age,ev\n,0\n0,0\n"))
+	got = cells(t, filled)
+	assert.NotEqual(t, got[1][1], got[2][1])
+	own := writeText(t, "tune.csv", zeros)
+	status, _, stderr = bench(context.Background(), "tune", own, "-out", filepath.Dir(own))
+	assert.Equal(t, 2, status)
+	assert.Contains(t, stderr, "tune.csv: choose another folder")
+	_, plain, _ = tuneWith(t, writeText(t, "plain.csv", numeric))
 	for cell, want := range map[string]int{"": 0, "NA": 0, "x": 1} {
 		status, _, stderr = bench(context.Background(), "tune", "-apply", plain, "-impute", "mean",
 			writeText(t, "cell.csv", "age\n30\n"+cell+",\n"))
@@ -168,7 +178,9 @@ func TestTuneApplyByName(t *testing.T) {
 	train, other, empty := writeText(t, "train.csv", rows), writeText(t, "o.csv", shuffled), writeText(t, "blank.csv", blank)
 	_, model, _ := runTune(t, train)
 	want, _ := ok(t, "tune", "-apply", model, train)
-	got, stderr := ok(t, "tune", "-apply", model, other)
+	_, _, stderr := bench(context.Background(), "tune", "-apply", model, other)
+	assert.Contains(t, stderr, `column "outcome" is neither the label nor one of the 2 features`)
+	got, stderr := ok(t, "tune", "-apply", model, other, "-label", "outcome")
 	assert.Contains(t, stderr, "24 rows, loss ")
 	assert.Equal(t, want, got)
 	for _, path := range []string{other, empty} {

@@ -29,6 +29,9 @@ func (t *search) describe(w io.Writer) {
 	if n := t.dim - len(t.used); n > 0 {
 		fmt.Fprintf(w, "empty    %d more are 0 in all these rows, and are left out\n", n)
 	}
+	if t.filled > 0 {
+		fmt.Fprintf(w, "filled   %d missing cells, by the %s of a column's values in %s, or its most frequent text\n", t.filled, t.Impute, t.files[0].Path)
+	}
 	if t.constant != "" {
 		fmt.Fprintf(w, "constant %s\n", t.constant)
 	}
@@ -131,8 +134,12 @@ func (t *search) reportResults(w io.Writer) {
 		if r.Share > 0 {
 			share = fmt.Sprintf("%.0f %%", 100*r.Share)
 		}
-		fmt.Fprintf(tw, "%s%s\t%s\t%d\t%s\t%.6g\t%.2g\t%.6g\t%.5g\t%.2f\t\n", mark, r.Name, lambda, len(t.used)-r.Dropped, share,
-			r.HeldOut, r.Error, r.Test["loss"], r.Test[quality], r.seconds.Seconds())
+		held := "\t"
+		if t.choice.Rows > 0 {
+			held = fmt.Sprintf("%.6g\t%.2g", r.HeldOut, r.Error)
+		}
+		fmt.Fprintf(tw, "%s%s\t%s\t%d\t%s\t%s\t%.6g\t%.5g\t%.2f\t\n", mark, r.Name, lambda, len(t.used)-r.Dropped, share,
+			held, r.Test["loss"], r.Test[quality], r.seconds.Seconds())
 	}
 	tw.Flush()
 	fmt.Fprintln(w, "\n→ is handed out; share: of 100 resamples of the held-out rows, those that choose it")
@@ -308,5 +315,6 @@ func (t *search) figure() *plot.Figure {
 		right.Y.Names = append(right.Y.Names, t.featureName(t.used[j]))
 	}
 	right.Series = []plot.Series{out}
-	return &plot.Figure{Panels: []plot.Panel{left, right}[:1+b2i(len(order) > 0)], Height: max(50, 3.2*float64(len(order)))}
+	from, to := b2i(t.choice.Rows == 0 && len(order) > 0), 1+b2i(len(order) > 0)
+	return &plot.Figure{Panels: []plot.Panel{left, right}[from:to], Height: max(50, 3.2*float64(len(order)))}
 }

@@ -37,7 +37,7 @@ type result struct {
 	Cleaned bool    `json:"cleaned,omitempty"` // by -clean
 	Stopped string  `json:"stopped,omitempty"` // why -solver saa ended
 	Steps   int     `json:"steps,omitempty"`
-	HeldOut float64 `json:"held_out_loss"` // of models that were not trained on the rows
+	HeldOut float64 `json:"held_out_loss,omitempty"` // of models that were not trained on the rows
 	Error   float64 `json:"held_out_error"`
 	Test    metrics `json:"test"` // of the model of all other rows
 

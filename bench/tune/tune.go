@@ -28,9 +28,10 @@ const tuneUsage = `go run ./bench tune: regularisation weights and a model, on f
 
 Files are LIBSVM or CSV text, plain, gzip or bzip2; - is standard input. The columns of a second CSV
 file are found by their names, in any order. Features that are 0 in all but the test rows are left
-out. The others stay as they are if the largest absolute value of each is ½ to 1. Otherwise they are
-scaled to mean 0 and deviation 1, or, if more than a tenth of the entries are 0, to largest absolute
-value 1. All but the test rows decide. An intercept is added, free unless -intercept says otherwise.
+out. The others stay as they are if the largest absolute value of each is ½ to 1, and none lies ten
+deviations from 0. Otherwise they are scaled to mean 0 and deviation 1, those that are 0 in more than
+a tenth of the rows to largest absolute value 1. All but the test rows decide. An intercept is added,
+free (but for a thousandth of the data's curvature) unless -intercept says otherwise.
 
   -solver exact     a cross-validation (-folds), Newton's method on all rows: a constant; one weight
                     for all features; and the ladder, on each rung of which a feature's weight is
@@ -117,7 +118,7 @@ func Tune(ctx context.Context, args []string, out kit.Terminal) error {
 	fs.BoolVar(&o.Categorical, "categorical",
 		false, "turn the columns of a CSV file that hold text into indicators, one for each text")
 	fs.StringVar(&o.Impute, "impute", "",
-		"`HOW` missing cells of a CSV file are filled: median or mean; text by the most frequent; -apply: new text, too")
+		"`HOW` missing cells of a CSV file are filled, from all rows: median or mean; text by the most frequent; -apply: as in training, or by its means; new text, too")
 	fs.Func("drop", "`COLUMN` of a CSV file to leave out; may be given again", func(name string) error {
 		o.Drop = append(o.Drop, name)
 		return nil
@@ -145,10 +146,12 @@ func Tune(ctx context.Context, args []string, out kit.Terminal) error {
 	if err != nil {
 		return err
 	}
+	if o.apply != "" && !kit.IsSet(fs, "out") {
+		o.out = ""
+	} else if err := o.spare(files); err != nil {
+		return err
+	}
 	if o.apply != "" {
-		if !kit.IsSet(fs, "out") {
-			o.out = ""
-		}
 		return applyModel(o, files[0], out)
 	}
 	set, err := readData(o, files)
@@ -163,6 +166,24 @@ func Tune(ctx context.Context, args []string, out kit.Terminal) error {
 		return err
 	}
 	return drive(ctx, t, o.out, out)
+}
+
+// spare returns an error if results would replace one of the files, or cannot be written.
+func (o *options) spare(files []string) error {
+	names := []string{"model.json", "tune.svg", "tune.csv", "rows.csv"}[:3+b2i(o.Clean)]
+	if o.apply != "" {
+		names = []string{"predictions.csv"}
+	}
+	for _, name := range names {
+		path := filepath.Join(o.out, name)
+		to, err := os.Stat(path)
+		for _, file := range files {
+			if from, e := os.Stat(file); err == nil && (to.IsDir() || e == nil && os.SameFile(from, to)) {
+				return usage(fmt.Errorf("-out %s: results would replace %s: choose another folder", o.out, path))
+			}
+		}
+	}
+	return nil
 }
 
 func (o *options) check(files int) error {
@@ -217,8 +238,6 @@ func (t *search) write(w io.Writer) error {
 	files := map[string]func(io.Writer) error{"model.json": model.encode, "tune.svg": fig.WriteSVG, "tune.csv": fig.WriteCSV}
 	if t.cleaner != nil {
 		files["rows.csv"] = t.writeRows
-	} else { // another run's
-		_ = os.Remove(filepath.Join(t.out, "rows.csv"))
 	}
 	if err := put(t.out, files); err != nil {
 		return err
