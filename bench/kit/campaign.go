@@ -19,35 +19,12 @@ type Task[R any] struct {
 	Run  func(ctx context.Context) (R, error)
 }
 
-// share is the part of a campaign's tasks for this process: the tasks i ≡ part − 1 mod of, or, for part
-// 0, those that all parts have left.
-type share struct{ part, of int }
-
-var errUnfinished = errors.New("not finished")
-
 // Campaign does tasks on all cores and keeps their results in a ledger.
-type Campaign[R any] struct {
-	name, folder string
-	id           Identity
-	share        share
-	ledger       *ledger[R]
-}
+type Campaign[R any] struct{ ledger *ledger[R] }
 
-// Play opens or begins a command's campaign, has it played, and closes it. Its ledger is NAME.ledger, or
-// NAME-i-of-n.ledger for a part; i = 0 is for what the parts have left, and needs a ledger of each.
-// Where a part waits for others it says so.
-func Play[R any](o Common, name string, id Identity, out Terminal, play func(*Campaign[R]) error) error {
-	share, err := o.Share()
-	if err != nil {
-		return err
-	}
-	c := &Campaign[R]{name: name, folder: o.Out, id: id, share: share}
-	for part := 1; share.part == 0 && part <= share.of; part++ {
-		if _, err := os.Stat(c.path(part)); err != nil {
-			return fmt.Errorf("part %d of %d was never started: %w", part, share.of, err)
-		}
-	}
-	path := c.path(share.part)
+// Play opens or begins a command's campaign, whose ledger is NAME.ledger, has it played, and closes it.
+func Play[R any](o Common, name string, id Identity, play func(*Campaign[R]) error) (err error) {
+	path, c := filepath.Join(o.Out, name+".ledger"), new(Campaign[R])
 	if o.fresh {
 		if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
 			return err
@@ -56,34 +33,14 @@ func Play[R any](o Common, name string, id Identity, out Terminal, play func(*Ca
 	if c.ledger, err = openLedger[R](path, id); err != nil {
 		return err
 	}
-	err = errors.Join(play(c), c.ledger.close())
-	if !errors.Is(err, errUnfinished) {
-		return err
-	}
-	_, err = fmt.Fprintf(out.Stdout,
-		"part %d of %d: done so far as it can be without the others; when they are there too, "+
-			"the same command goes on, or -merge %[2]d does the rest, and reports\n", share.part, share.of)
-	return err
+	return errors.Join(play(c), c.ledger.close())
 }
 
-func (c *Campaign[R]) path(part int) string {
-	if c.share.of == 1 {
-		return filepath.Join(c.folder, c.name+".ledger")
-	}
-	return filepath.Join(c.folder, fmt.Sprintf("%s-%d-of-%d.ledger", c.name, part, c.share.of))
-}
-
-// Complete does this share's missing tasks, named what in the progress, and returns all results by
-// key. The error wraps errUnfinished if results of other parts are missing.
+// Complete does the missing tasks, named what in the progress, and returns all results by key.
 func (c *Campaign[R]) Complete(ctx context.Context, tasks []Task[R], what string, out Terminal) (map[string]R, error) {
-	done, err := c.results()
-	if err != nil {
-		return nil, err
-	}
 	var todo []Task[R]
-	for i, t := range tasks {
-		_, there := done[t.Key]
-		if !there && (c.share.part == 0 || i%c.share.of == c.share.part-1) {
+	for _, t := range tasks {
+		if _, there := c.ledger.done[t.Key]; !there {
 			todo = append(todo, t)
 		}
 	}
@@ -94,31 +51,7 @@ func (c *Campaign[R]) Complete(ctx context.Context, tasks []Task[R], what string
 		fmt.Fprintf(out.Stderr, "%s: %d of %d runs done are kept in %s; the same command goes on from there\n",
 			what, finished, len(todo), c.ledger.file.Name())
 	}
-	if err != nil {
-		return nil, err
-	}
-	if done, err = c.results(); err != nil {
-		return nil, err
-	}
-	for _, t := range tasks {
-		if _, ok := done[t.Key]; !ok {
-			return nil, fmt.Errorf("%w: %s", errUnfinished, what)
-		}
-	}
-	return done, nil
-}
-
-func (c *Campaign[R]) results() (map[string]R, error) {
-	if c.share.of == 1 {
-		return c.ledger.done, nil
-	}
-	all := map[string]R{}
-	for part := range c.share.of + 1 {
-		if _, _, err := readLedger(c.path(part), c.id, all); err != nil {
-			return nil, err
-		}
-	}
-	return all, nil
+	return c.ledger.done, err
 }
 
 func (c *Campaign[R]) pool(ctx context.Context, todo []Task[R], what string, out Terminal) (finished int, err error) {

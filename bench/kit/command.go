@@ -14,7 +14,6 @@ import (
 	"os"
 	"runtime"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -186,8 +185,6 @@ type Common struct {
 	Quick bool
 
 	fresh bool
-	part  string
-	merge int
 }
 
 // quick says what -quick shortens.
@@ -195,31 +192,5 @@ func (c *Common) Add(fs *flag.FlagSet, quick string) {
 	fs.Uint64Var(&c.Seed, "seed", 1, "seed of everything that is random")
 	fs.StringVar(&c.Out, "out", "out", "`FOLDER` for results, figure and numbers")
 	fs.BoolVar(&c.Quick, "quick", false, quick)
-	fs.StringVar(&c.part, "part", "", "`I/N`: do the Ith of N parts only; start it again when the others are as far, "+
-		"or leave the rest to -merge")
-	fs.IntVar(&c.merge, "merge", 0, "do what `N` parts have left, and report on all")
 	fs.BoolVar(&c.fresh, "fresh", false, "begin again where finished runs could be kept")
-}
-
-func (c *Common) Share() (share, error) {
-	s := share{1, 1}
-	switch {
-	case c.part != "" && c.merge != 0:
-		return s, fmt.Errorf("%w: -part does some of the runs and -merge the rest: give only one of them", ErrUsage)
-	case c.fresh && c.merge != 0:
-		return s, fmt.Errorf("%w: -merge goes on from finished runs, which -fresh throws away", ErrUsage)
-	case c.merge < 0:
-		return s, fmt.Errorf("%w: -merge is %d, want ≥ 1", ErrUsage, c.merge)
-	case c.merge > 1:
-		s = share{0, c.merge}
-	case c.part != "":
-		a, b, _ := strings.Cut(c.part, "/")
-		part, err1 := strconv.Atoi(a)
-		of, err2 := strconv.Atoi(b)
-		if err1 != nil || err2 != nil || part < 1 || of < part {
-			return s, fmt.Errorf("%w: -part %q, want i/n with 1 ≤ i ≤ n", ErrUsage, c.part)
-		}
-		s = share{part, of}
-	}
-	return s, nil
 }

@@ -114,59 +114,33 @@ func TestOutputIsLost(t *testing.T) {
 	assert.Equal(t, "bench: disk full\n", said.String())
 }
 
-// Parts leave what waits for others to a merge, which does it once; a part never started is missed.
-func TestMergeDoesTheRest(t *testing.T) {
+func TestPlay(t *testing.T) {
 	var messages bytes.Buffer
 	dir, out, ran := t.TempDir(), Terminal{Stdout: io.Discard, Stderr: &messages}, new(atomic.Int64)
-	fresh := false
 	task := func(key string, result int) Task[int] {
 		return Task[int]{Key: key, Cost: 1, Run: func(context.Context) (int, error) {
 			ran.Add(1)
 			return result, nil
 		}}
 	}
-	play := func(ctx context.Context, part string, merge int) (sum int, said string, err error) {
-		var told bytes.Buffer
-		err = Play(Common{Out: dir, part: part, merge: merge, fresh: fresh}, "x", Identity{Options: "o", Build: "b"},
-			Terminal{Stdout: &told, Stderr: &told}, func(c *Campaign[int]) error {
-				done, err := c.Complete(ctx, []Task[int]{task("a", 1), task("b", 2), task("c", 4), task("d", 8)}, "first", out)
-				if err != nil {
-					return err
-				}
-				n := done["a"] + done["b"] + done["c"] + done["d"] // a second batch depends on all of the first
-				last, err := c.Complete(ctx, []Task[int]{task("sum", n)}, "second", out)
-				sum = last["sum"]
-				return err
-			})
-		return sum, told.String(), err
+	play := func(ctx context.Context, fresh bool) (sum int, err error) {
+		return sum, Play(Common{Out: dir, fresh: fresh}, "x", Identity{Options: "o", Build: "b"}, func(c *Campaign[int]) error {
+			done, err := c.Complete(ctx, []Task[int]{task("a", 1), task("b", 2)}, "first", out)
+			sum = done["a"] + done["b"]
+			return err
+		})
 	}
-	ctx := context.Background()
-	_, said, err := play(ctx, "1/2", 0)
-	require.NoError(t, err)
-	assert.Contains(t, said, "part 1 of 2: done so far as it can be without the others")
-	_, _, err = play(ctx, "", 2)
-	require.ErrorContains(t, err, "part 2 of 2 was never started")
-	_, said, err = play(ctx, "2/2", 0)
-	require.NoError(t, err)
-	assert.Contains(t, said, "part 2 of 2") // the sum is part 1's
-	assert.EqualValues(t, 4, ran.Load())
-	for range 2 {
-		sum, said, err := play(ctx, "", 2)
+	for i, fresh := range []bool{false, false, true} {
+		sum, err := play(t.Context(), fresh)
 		require.NoError(t, err)
-		assert.Empty(t, said)
-		assert.Equal(t, 15, sum)
-		assert.EqualValues(t, 5, ran.Load())
+		assert.Equal(t, 3, sum)
+		assert.EqualValues(t, []int{2, 2, 4}[i], ran.Load())
 	}
-	fresh = true
-	_, _, err = play(ctx, "1/2", 0)
-	require.NoError(t, err)
-	assert.EqualValues(t, 7, ran.Load(), "part 1 threw away two")
-	stopped, cancel := context.WithCancel(ctx)
+	stopped, cancel := context.WithCancel(t.Context())
 	cancel()
-	dir = t.TempDir()
-	_, _, err = play(stopped, "", 0)
+	_, err := play(stopped, true)
 	require.ErrorIs(t, err, context.Canceled)
-	assert.Contains(t, messages.String(), "first: 0 of 4 runs done are kept in "+filepath.Join(dir, "x.ledger")+
+	assert.Contains(t, messages.String(), "first: 0 of 2 runs done are kept in "+filepath.Join(dir, "x.ledger")+
 		"; the same command goes on from there")
 }
 
@@ -183,7 +157,7 @@ func TestTasksAreMixed(t *testing.T) {
 			return i, nil
 		}})
 	}
-	require.NoError(t, Play(Common{Out: t.TempDir()}, "x", Identity{}, Terminal{Stdout: io.Discard}, func(c *Campaign[int]) error {
+	require.NoError(t, Play(Common{Out: t.TempDir()}, "x", Identity{}, func(c *Campaign[int]) error {
 		_, err := c.Complete(context.Background(), list, "all", Terminal{})
 		return err
 	}))

@@ -252,9 +252,8 @@ func (p preset) race(ctx context.Context, args []string, out kit.Terminal) error
 	}
 	var err error
 	t.entrants, err = lineup(cmp.Or(t.methods, survivalists))
-	_, bad := t.Share()
 	makers, lacks := p.makers(&t.flags)
-	if err := kit.FirstOf(err, bad, lacks); err != nil {
+	if err := kit.FirstOf(err, lacks); err != nil {
 		return err
 	}
 	if t.problems, err = t.make(ctx, makers, out); err != nil {
@@ -263,7 +262,7 @@ func (p preset) race(ctx context.Context, args []string, out kit.Terminal) error
 	if err := t.prepare(p.points); err != nil {
 		return err
 	}
-	return kit.Play(t.Common, t.file, t.identity(), out, func(c *kit.Campaign[trial]) error {
+	return kit.Play(t.Common, t.file, t.identity(), func(c *kit.Campaign[trial]) error {
 		if err := t.play(ctx, c, out); err != nil {
 			return err
 		}

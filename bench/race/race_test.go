@@ -37,24 +37,18 @@ func race(t *testing.T, out string, args ...string) (stdout string) {
 	return stdout
 }
 
-// A race that is taken up, or cut into parts, has the numbers of the whole one, and does nothing twice.
-func TestParts(t *testing.T) {
+// A race that is taken up has the numbers of the whole one, and does nothing twice.
+func TestTakenUp(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long")
 	}
-	whole, parts, torn := t.TempDir(), t.TempDir(), t.TempDir()
+	whole, torn := t.TempDir(), t.TempDir()
 	line := []string{"limit", "-methods", "STABLE,TTSA", "-samples", "5000", "-trials", "2", "-tune", "2",
 		"-only", "saddle,rank-one f_yy"}
 	race(t, whole, line...)
 	want := column(t, filepath.Join(whole, "limit.csv"), "error")
 	assert.Len(t, want, 2*2*2*2, "problems, methods, outputs, budgets")
 	assert.FileExists(t, filepath.Join(whole, "limit.svg"))
-
-	for i, said := 0, "the rest"; strings.Contains(said, "the rest"); i++ {
-		require.Less(t, i, 2*5, "two of the choice, in halves, and the trials")
-		said = race(t, parts, append(line, "-part", []string{"1/2", "2/2"}[i%2])...)
-	}
-	assert.Equal(t, want, column(t, filepath.Join(parts, "limit.csv"), "error"))
 
 	half := kit.Must(os.ReadFile(filepath.Join(whole, "limit.ledger")))
 	half = half[:len(half)/2] // in the middle of a line
@@ -86,7 +80,6 @@ func TestUsage(t *testing.T) {
 		"want 0 < lo < hi":                 {"compare", "-lo", "0"},
 		`-form "cube"`:                     {"compare", "-form", "cube"},
 		`-problem "tsp"`:                   {"compare", "-problem", "tsp"},
-		`-part "0/3"`:                      {"compare", "-part", "0/3"},
 		"australian_scale.gz exists":       {"figure2", "-data", t.TempDir()},
 		"-data is missing":                 {"ijcnn1", "-data", ""},
 		`no problem has such a`:            {"limit", "-only", "nobody"},

@@ -292,7 +292,7 @@ func TestRacesFallBack(t *testing.T) {
 		u := &tournament{problems: []*problem{p}, entrants: []*entrant{e}, budgets: []uint64{300}, marks: []uint64{100, 300},
 			flags: flags{trials: 2, tune: 3}, mean: true}
 		u.begin()
-		require.NoError(t, kit.Play(kit.Common{Out: t.TempDir()}, "x", kit.Identity{}, kit.Terminal{},
+		require.NoError(t, kit.Play(kit.Common{Out: t.TempDir()}, "x", kit.Identity{},
 			func(c *kit.Campaign[trial]) error {
 				return u.play(context.Background(), c, kit.Terminal{Stderr: io.Discard})
 			}))

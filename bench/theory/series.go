@@ -41,9 +41,9 @@ func (o *options) parse(command, usage string, args []string, out kit.Terminal) 
 	return nil
 }
 
-func (o *options) play(name string, out kit.Terminal, play func(*kit.Campaign[outcome]) error) error {
+func (o *options) play(name string, play func(*kit.Campaign[outcome]) error) error {
 	return kit.Play(o.Common, name, kit.Identity{Build: kit.Build(), Options: fmt.Sprintf(
-		"%s, %d groups, length %g, quick %t, seed %d", name, o.groups, o.length, o.Quick, o.Seed)}, out, play)
+		"%s, %d groups, length %g, quick %t, seed %d", name, o.groups, o.length, o.Quick, o.Seed)}, play)
 }
 
 // series is runs of one kind, averaged over the trials of a group.

@@ -31,7 +31,7 @@ func Table1(ctx context.Context, args []string, out kit.Terminal) error {
 		return err
 	}
 	c.begin()
-	return c.play("table1", out, func(l *kit.Campaign[outcome]) error {
+	return c.play("table1", func(l *kit.Campaign[outcome]) error {
 		var choice, trials []*series
 		for _, r := range c.all {
 			choice = append(choice, r.tried...)

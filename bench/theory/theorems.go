@@ -47,7 +47,7 @@ func Theorems(ctx context.Context, args []string, out kit.Terminal) error {
 			all = append(all, v.trials...)
 		}
 	}
-	return r.play("theorems", out, func(l *kit.Campaign[outcome]) error {
+	return r.play("theorems", func(l *kit.Campaign[outcome]) error {
 		if err := complete(ctx, l, all, r.groups, "trials", out); err != nil {
 			return err
 		}

@@ -61,7 +61,6 @@ func TestTheoryUsage(t *testing.T) {
 		"-length is 0,":              {"table1", "-length", "0"},
 		"-groups is 2":               {"table1", "-groups", "2"},
 		`unexpected argument "quick`: {"theorems", "quick"},
-		`-part "3/2"`:                {"theorems", "-part", "3/2"},
 	} {
 		status, stdout, stderr := bench(args...)
 		assert.Equal(t, 2, status, want)
@@ -98,7 +97,7 @@ func TestSeries(t *testing.T) {
 		runs := chain([]int{2, 5}, each, func(k int, s *series) {
 			s.per, s.walk = 3, func(trial int) walk { return r.walk(r.choices()[0], k, uint64(trial)) }
 		})
-		require.NoError(t, kit.Play(kit.Common{Out: t.TempDir()}, "x", kit.Identity{}, kit.Terminal{},
+		require.NoError(t, kit.Play(kit.Common{Out: t.TempDir()}, "x", kit.Identity{},
 			func(l *kit.Campaign[outcome]) error { return complete(ctx, l, runs, 2, "x", kit.Terminal{}) }))
 		groups, failed := joined(runs)
 		assert.Zero(t, failed)

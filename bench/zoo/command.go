@@ -107,7 +107,7 @@ func Zoo(ctx context.Context, args []string, out kit.Terminal) error {
 	}
 	id := kit.Identity{Build: kit.Build(), Options: fmt.Sprintf("zoo of seed %d, %s, %d samples, %d trials, root %t",
 		o.Seed, e.Name, o.samples, o.trials, o.root)}
-	return kit.Play(o.Common, "zoo-"+e.Name, id, out, func(c *kit.Campaign[result]) error {
+	return kit.Play(o.Common, "zoo-"+e.Name, id, func(c *kit.Campaign[result]) error {
 		done, err := c.Complete(ctx, tasks, "zoo", out)
 		if err != nil {
 			return err
