@@ -17,7 +17,7 @@ type Sample uint64
 // Every oracle overwrites its destinations with the mean over the batch of samples at (x, y), and
 // must not keep or change any other argument. An empty batch asks for the expectation over the
 // whole stream; a problem that cannot compute it returns ErrNoExact. Any other error, but for
-// ErrDomain, ends the run: what may fail for a moment tries again itself.
+// ErrDomain, ends the run, a context's, too: what may fail for a moment tries again itself.
 //
 // A Problem may keep scratch memory: two runs in two goroutines need two Problems, which may share
 // what they only read. Complete lists the optional interfaces.

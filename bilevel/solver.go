@@ -59,7 +59,7 @@ func (s *Solver) Step() (err error) {
 		if err != nil {
 			it.activity = before
 		}
-		if s.err = err; err != nil && it.ctx.Err() != nil && errors.Is(err, it.ctx.Err()) {
+		if s.err = err; err != nil && it.ctx.Err() != nil && errors.Is(err, it.ctx.Err()) && !ofOracle(err) {
 			s.err, err = nil, context.Cause(it.ctx) // to be done again
 		}
 	}()
@@ -92,14 +92,19 @@ func (s *Solver) wrapPanic(v any) error {
 	return &StepError{Step: s.it.k, Method: s.it.name, Err: err}
 }
 
+// ofOracle says that an oracle ended the step, in the middle of a rule, whose state is changed in part.
+func ofOracle(err error) bool {
+	var oracle *OracleError
+	return errors.As(err, &oracle)
+}
+
 // wrapError makes any other error a *StepError.
 func (s *Solver) wrapError(err error) error {
 	if err == nil {
 		return nil
 	}
-	var oracle *OracleError
 	var diverged *DivergedError
-	if errors.As(err, &oracle) || errors.As(err, &diverged) || errors.Is(err, ErrOption) {
+	if ofOracle(err) || errors.As(err, &diverged) || errors.Is(err, ErrOption) {
 		return err
 	}
 	return &StepError{Step: s.it.k, Method: s.it.name, Err: err}

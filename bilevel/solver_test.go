@@ -195,6 +195,30 @@ func TestRunStops(t *testing.T) {
 	}
 }
 
+type watching struct {
+	Problem
+	ctx    context.Context
+	cancel func()
+}
+
+func (w watching) GradG([]float64, []float64, []float64, []Sample) error {
+	w.cancel()
+	return w.ctx.Err()
+}
+
+// No run goes on from the middle of a rule.
+func TestOracleWatchesTheContext(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	s := newSolver(t, watching{newWavy(0.1), ctx, cancel}, plain, Options{})
+	for range 2 {
+		r, err := s.Run(ctx, Run{Steps: 3})
+		require.ErrorIs(t, err, context.Canceled)
+		assert.ErrorAs(t, err, new(*OracleError))
+		assert.Equal(t, Failed, r.Reason)
+		ctx = t.Context()
+	}
+}
+
 func TestExplodeWithoutBound(t *testing.T) {
 	m := plain
 	m.Plain, m.Beta = true, Constant(1e300)

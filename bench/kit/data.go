@@ -110,11 +110,7 @@ func Scale(parts []*data.Data) (scaler *data.Scaler, err error) {
 }
 
 func Features(s *data.Scaler, rows string) string {
-	why := "as measured on"
-	if s.IsIdentity() {
-		why = "since the largest absolute value of each is ½ to 1 on"
-	}
-	return fmt.Sprintf("%d, %v, %s %s", len(s.Factor), s, why, rows)
+	return fmt.Sprintf("%d, %v, as measured on %s", len(s.Factor), s, rows)
 }
 
 // Until returns what do returns, or, as soon as the context ends, its cause: do then goes on in vain.

@@ -8,10 +8,7 @@
 //	GOMAXPROCS=1 go test -run '^$' -bench . -count 6 ./bench > /tmp/stable.txt
 //	go run golang.org/x/perf/cmd/benchstat@latest -ignore pkg /tmp/gonum.txt /tmp/stable.txt
 //
-// The packages differ: without -ignore pkg nothing stands side by side.
-//
-// Beside it, with the same names where the operation is the same: driver.py, OpenBLAS, Eigen and
-// BLASFEO by themselves, and numpy_bench.py, a step in NumPy.
+// Beside it: driver.py, OpenBLAS, Eigen and BLASFEO by themselves, and numpy_bench.py, a step in NumPy.
 package peers
 
 import (

@@ -35,13 +35,15 @@ func Replace(path, backup string, fill func(io.Writer) error) (err error) {
 	mode := os.FileMode(0o644)
 	if info, err := os.Lstat(path); err == nil && info.Mode().IsRegular() {
 		mode = info.Mode().Perm()
+	} else if err == nil && info.Mode()&os.ModeSymlink == 0 {
+		return errors.New("what is there is no file")
 	}
 	f, err := os.CreateTemp(dir, prefix(base)+"*"+suffix)
 	if err != nil {
 		return err
 	}
 	defer os.Remove(f.Name()) // not there any more once it is renamed
-	defer f.Close()           // closed already on most paths; the error that counts is returned
+	defer f.Close()           // closed already on most paths
 
 	if err := cmp.Or(buffered(f, fill), f.Chmod(mode), f.Sync(), f.Close()); err != nil {
 		return err

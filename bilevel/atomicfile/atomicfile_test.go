@@ -72,6 +72,7 @@ func TestWriteFailureKeepsOldFile(t *testing.T) {
 
 	assert.Panics(t, func() { _ = Write(path, func(io.Writer) error { panic("fill") }) })
 	content(t, dir, want)
+	assert.ErrorContains(t, Write(dir, text("x")), "no file")
 }
 
 func TestWriteErrorIsNotLost(t *testing.T) {

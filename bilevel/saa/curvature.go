@@ -122,12 +122,13 @@ func (m *newton) learn(it *bilevel.Iteration, most int) (asked bool, err error) 
 		for ; ; eps /= -8 { // ℓ_i may lead where f and g have no value, or another slope
 			copy(c.x, p.x)
 			copy(c.y, p.y)
-			if c.x[i] += eps; c.x[i] < lo || c.x[i] > hi {
-				continue
-			}
-			if eps = c.x[i] - p.x[i]; eps == 0 { // as rounded
+			if c.x[i] += eps; c.x[i] == p.x[i] { // as rounded
 				return true, bilevel.ErrDomain
 			}
+			if c.x[i] < lo || c.x[i] > hi {
+				continue
+			}
+			eps = c.x[i] - p.x[i]
 			mat.Axpy(c.y, eps, p.jt.Row(i))
 			err = m.ask(it, c.fx, c.fy, c.hv, c.xv, m.to.jt, c.x, c.y, most)
 			if err == nil && !m.leaves(i, eps) {

@@ -15,6 +15,7 @@ import (
 	"stable/bilevel/auto"
 	"stable/bilevel/bileveltest"
 	"stable/bilevel/implicit"
+	"stable/bilevel/quadratic"
 	"stable/bilevel/saa"
 	"stable/mat"
 )
@@ -175,6 +176,18 @@ func TestRunsOff(t *testing.T) {
 		require.NoError(t, s.Step())
 	}
 	assert.Greater(t, s.X()[0], 350.0)
+}
+
+type narrow struct{ bilevel.Box }
+
+func (narrow) Bounds(int) (lo, hi float64) { return 5, 6 }
+
+func TestOutsideOfItsBounds(t *testing.T) {
+	s, err := bilevel.New(bileveltest.Must(quadratic.New(quadratic.Options{Dx: 2, Dy: 2})), saa.Newton{},
+		bilevel.Options{Set: narrow{bilevel.UniformBox(2, 0, 1)}})
+	require.NoError(t, err)
+	_, err = s.Run(t.Context(), bilevel.Run{Steps: 40})
+	assert.ErrorIs(t, err, bilevel.ErrDomain)
 }
 
 func TestStaysInTheBox(t *testing.T) {

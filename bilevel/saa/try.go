@@ -56,7 +56,7 @@ func (m *newton) try(it *bilevel.Iteration, stat, gone float64) (good bool, err 
 			m.rough = max(float64(m.of)*doubt*doubt/(far*far), m.rough/2)
 		}
 	} else {
-		m.rough /= 2 // else it bars parts for ever
+		m.rough /= 2 // else parts are barred
 	}
 	rem := c.rem
 	for i, si := range s {
