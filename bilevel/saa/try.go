@@ -55,8 +55,6 @@ func (m *newton) try(it *bilevel.Iteration, stat, gone float64) (good bool, err 
 		if far := m.step.length; far > 0 {
 			m.rough = max(float64(m.of)*doubt*doubt/(far*far), m.rough/2)
 		}
-	} else {
-		m.rough /= 2 // else parts are barred
 	}
 	rem := c.rem
 	for i, si := range s {
