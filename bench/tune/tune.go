@@ -118,7 +118,7 @@ func Tune(ctx context.Context, args []string, out kit.Terminal) error {
 	fs.BoolVar(&o.Categorical, "categorical",
 		false, "turn the columns of a CSV file that hold text into indicators, one for each text")
 	fs.StringVar(&o.Impute, "impute", "",
-		"`HOW` missing cells of a CSV file are filled, from all rows: median or mean; text by the most frequent; -apply: as in training, or by its means; new text, too")
+		"`HOW` missing cells are filled: the median or mean of all rows; text: the most frequent; -apply: new text, too")
 	fs.Func("drop", "`COLUMN` of a CSV file to leave out; may be given again", func(name string) error {
 		o.Drop = append(o.Drop, name)
 		return nil
