@@ -1,6 +1,5 @@
 // Package peers runs on gonum the benchmarks that stable/bench has, under the same names and on the
-// same inputs, so that benchstat can put them side by side. It is a module of its own: nobody who
-// uses stable gets gonum with it.
+// same inputs, so that benchstat can put them side by side.
 //
 //	cd bench/peers
 //	GOMAXPROCS=1 go test -run '^$' -bench . -count 6 > /tmp/gonum.txt

@@ -21,7 +21,7 @@ type curvature struct {
 	most  []float64  // the most that ‖Je_i‖ in H was
 	best  []float64  // x_i there
 	reach []float64  // how far x_i alone goes until its row of g_xy is another; 0: not known, or X has a width
-	span  []float64  // the largest |x_i| so far; an effect of y that is rounding there is none
+	span  []float64  // the largest |x_i| that steps reached; effects that are rounding there are none
 	shift float64    // drift
 	fresh bool       // rows were asked since the last step
 	j     *mat.Dense // Jᵀ when they were asked

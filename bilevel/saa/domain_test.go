@@ -178,6 +178,20 @@ func TestRunsOff(t *testing.T) {
 	assert.Greater(t, s.X()[0], 350.0)
 }
 
+func TestFAlone(t *testing.T) {
+	p := bileveltest.Must(auto.New(auto.Losses{Dx: 3, Dy: 1, Upper: 1,
+		F: func(x, y auto.Vec, _ bilevel.Sample) auto.Num {
+			return y.Shift(-1).SquaredNorm().Add(x.Shift(-3).SquaredNorm())
+		},
+		G: func(x, y auto.Vec, phi bilevel.Sample) auto.Num {
+			return y.Sub(x.Slice(0, 1)).Shift(rand.New(rand.NewPCG(uint64(phi), 1)).NormFloat64()).SquaredNorm()
+		}}))
+	for _, at := range []float64{0, 5.6e-17} {
+		_, r := solved(t, p, saa.Newton{}, bilevel.Options{X0: []float64{at, at, at}}, bilevel.Run{Phi: 4000})
+		assert.InDeltaSlice(t, []float64{2, 3, 3}, r.X, 0.1)
+	}
+}
+
 type narrow struct{ bilevel.Box }
 
 func (narrow) Bounds(int) (lo, hi float64) { return 5, 6 }
@@ -187,7 +201,7 @@ func TestOutsideOfItsBounds(t *testing.T) {
 		bilevel.Options{Set: narrow{bilevel.UniformBox(2, 0, 1)}})
 	require.NoError(t, err)
 	_, err = s.Run(t.Context(), bilevel.Run{Steps: 40})
-	assert.ErrorIs(t, err, bilevel.ErrDomain)
+	require.ErrorIs(t, err, bilevel.ErrDomain)
 }
 
 func TestStaysInTheBox(t *testing.T) {

@@ -17,6 +17,7 @@ type face struct {
 	lo, hi  []float64
 	held    []bool  // by a bound
 	left    int     // products until the step is made
+	short   bool    // ∇ of the model is not settled: what is left of F is not known
 	gain    float64 // what the model has fallen by
 	part    float64 // of the gain, what a product must gain, times their number
 	size    float64 // of the terms that hᵀs is the difference of
@@ -36,7 +37,7 @@ func (m *wide) find() (value float64, err error) {
 	clear(m.bs)
 	m.left, m.gain = products, 0
 	m.told.falls = 0
-	used, before := 0, 0.0
+	used, before, first, left := 0, 0.0, 0.0, 0.0
 	for most, more := -1.0, true; more; {
 		rr := 0.0
 		for i, h := range m.h {
@@ -49,7 +50,7 @@ func (m *wide) find() (value float64, err error) {
 			rr += r * r
 		}
 		if most < 0 {
-			m.top = max(m.top, rr)
+			m.top, first = max(m.top, rr), rr
 			most, m.part = 0x1p-40*rr, settled
 			if m.whole() && rr > 0 { // superlinear
 				share := min(settled, math.Sqrt(math.Sqrt(rr/m.top)))
@@ -76,8 +77,12 @@ func (m *wide) find() (value float64, err error) {
 	}
 	m.size = 0
 	for i, s := range m.s {
+		if r := -m.h[i]*m.unit[i] - m.bs[i]; !(s <= m.lo[i] && r <= 0 || s >= m.hi[i] && r >= 0) {
+			left += r * r
+		}
 		m.size += math.Abs(s) * m.unit[i] * (math.Abs(m.fx[i]) + math.Abs(m.gv[i]))
 	}
+	m.short = m.whole() && left > settled*settled*first
 	return m.model(), nil
 }
 

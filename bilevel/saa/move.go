@@ -155,8 +155,7 @@ func (m *newton) mayMove() {
 	for i, x := range p.x {
 		lo, hi := m.step.bounds(i)
 		m.terms = max(m.terms, p.size[i]*p.unit[i])
-		c.span[i] = max(c.span[i], math.Abs(x))
-		c.known[i] = c.known[i] || m.sides[1].whole() || p.known(i)
+		c.known[i] = c.known[i] || m.sides[1].whole() || m.sides[0].whole() && p.fx[i] != 0 || p.known(i)
 		lost := m.step.lost(i, c.span[i], p.unit[i])
 		lost = lost || p.f2[i] == 0 && math.Abs(x)+0x1p-20*p.unit[i] == math.Abs(x) // differences would be rounding
 		held := x <= lo && p.h[i] >= 0 || x >= hi && p.h[i] <= 0

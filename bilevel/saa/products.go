@@ -1,6 +1,7 @@
 package saa
 
 import (
+	"cmp"
 	"errors"
 	"math"
 	"slices"
@@ -202,7 +203,7 @@ func (m *wide) move(it *bilevel.Iteration) (more bool, err error) {
 	if m.whole() {
 		m.told.gap = -value
 	}
-	if cut || value >= 0 {
+	if cut || m.short || value >= 0 {
 		m.told.gap = math.Inf(1)
 	}
 	return m.whole() || !good || cut || -value > settled*m.noise && !(sure && !cut && -value < 2*m.noise), err
@@ -298,8 +299,12 @@ func (m *wide) shorten() error {
 		}
 	}
 	for i, d := range m.d {
-		if d = min(math.Abs(d), math.Abs(m.r[i])); d > m.big && m.big > 0 && 4*apart < all {
-			m.unit[i] *= math.Sqrt(m.big / d)
+		m.d[i] = min(math.Abs(d), math.Abs(m.r[i]))
+	}
+	most := cmp.Or(m.big, slices.Max(m.d))
+	for i, d := range m.d { // what f alone knows has no other length
+		if d > 0 && most > 0 && 4*apart < all && (d > most || m.c2[i] == 0) {
+			m.unit[i] *= math.Sqrt(most / d)
 		}
 	}
 	return nil
@@ -328,7 +333,7 @@ func (m *wide) still(i int) bool {
 	if x+0x1p-20*m.unit[i] == x || free && x > 0 && x < tiny*m.unit[i] {
 		return true
 	}
-	if m.whole() {
+	if m.whole() || m.sides[0].whole() && m.fx[i] != 0 {
 		return false
 	}
 	f, g := float64(min(m.asks, m.sides[0].n))*m.fx[i], float64(min(m.asks, m.sides[1].n))

@@ -365,7 +365,6 @@ func TestSharpen(t *testing.T) {
 	}
 }
 
-// In debt, a step that promises more than noise is read once samples have come in to pay for it.
 func TestPaid(t *testing.T) {
 	for read, goes := range map[int]bool{0: true, 4096: false} {
 		m, it := after(t, 1, 0, 4096)

@@ -184,6 +184,11 @@ func (m *newton) back(it *bilevel.Iteration) error {
 
 // moved notes for Run.Tol the sizes of a step from p, as one along h and along ĝ.
 func (m *newton) moved(p *point) {
+	for i, s := range m.step.s { // not of the start, which may be next to 0
+		if s != 0 {
+			m.curve.span[i] = max(m.curve.span[i], math.Abs(p.x[i])+math.Abs(s))
+		}
+	}
 	if h := mat.Norm(p.h); h > 0 {
 		m.sizes[0] += mat.Norm(m.step.s) / h
 	}
