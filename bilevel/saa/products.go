@@ -304,7 +304,7 @@ func (m *wide) shorten() error {
 	most := cmp.Or(m.big, slices.Max(m.d))
 	for i, d := range m.d { // what f alone knows has no other length
 		if d > 0 && most > 0 && 4*apart < all && (d > most || m.c2[i] == 0) {
-			m.unit[i] *= math.Sqrt(most / d)
+			m.unit[i] *= min(0x1p16, math.Sqrt(most/d))
 		}
 	}
 	return nil
