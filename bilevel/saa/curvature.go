@@ -26,7 +26,6 @@ type curvature struct {
 	fresh bool       // rows were asked since the last step
 	j     *mat.Dense // Jᵀ when they were asked
 	n     int        // samples that there were then; 0: none
-	more  float64    // times the share of them that they are asked of
 
 	fx, fy, hv, xv     []float64
 	fx0, fy0, hv0, xv0 []float64 // the same at the point itself
@@ -51,7 +50,7 @@ func newCurvature(dx, dy int) *curvature {
 		b: mat.NewDense(dx, dx), e: mat.NewDense(dx, dy), j: mat.NewDense(dx, dy),
 		have: make([]bool, dx), old: make([]bool, dx), known: make([]bool, dx), span: x(), most: x(), best: x(), reach: x(),
 		fx: x(), fy: y(), hv: y(), xv: x(), fx0: x(), fy0: y(), hv0: y(), xv0: x(), x: x(), y: y(),
-		sub: *mat.NewSym(dx), work: *mat.NewDense(dx, dx), col: x(), rem: x(), more: 1,
+		sub: *mat.NewSym(dx), work: *mat.NewDense(dx, dx), col: x(), rem: x(),
 	}
 }
 
@@ -81,16 +80,6 @@ func (m *newton) drift() float64 {
 		c.rem[i] = mat.Dot(p.jt.Row(i), e) - mat.Dot(c.j.Row(i), e) + mat.Dot(c.e.Row(i), d)
 	}
 	return c.normInv(c.rem, p.unit) / cmp.Or(m.step.length, 1)
-}
-
-// sharpen has all rows asked again of four times as many samples, if half of the credit pays.
-func (m *newton) sharpen() {
-	c := m.curve
-	of := c.more * float64(c.share(len(m.now.x)))
-	if of < float64(m.sides[1].n) && 3*float64(len(c.free)+1)*4*of < m.credit/2 {
-		c.more *= 4
-		c.age()
-	}
 }
 
 // learn asks for the missing rows of B and E of free entries, by differences over most samples.
@@ -309,7 +298,6 @@ func (c *curvature) State(t *bilevel.State) {
 	t.Dense(c.e)
 	t.Dense(c.j)
 	t.Count(&c.n)
-	t.Float(&c.more)
 	t.Floats(c.span, c.most, c.best, c.reach)
 	t.Flag(&c.fresh)
 	for i := range c.have {

@@ -48,7 +48,6 @@
 //	         −1 where f or g have no value at z⁺ (bilevel.ErrDomain), or y* is far from where it
 //	         should be, or the entries of y are that an x_i without a width acts on
 //	trust    ϱ ≤ .05: back, Δ = τ/4;  ϱ < .25 or > 4: Δ = τ/2;  in (.75, 1.5): Δ ≥ 2τ;  in (.9, 1.1): Δ ≥ 4τ;  τ = max|s_i|/ℓ_i
-//	sharpen  B is asked of 4 times as many samples where ϱ is off by a quarter on all of them, and not on a part
 //	secant   B ← B + the least symmetric change (in units ℓ) that makes it foresee h⁺ − h along s, where all
 //	         samples were asked at both ends, and s is longer than what z went unread
 //	stat     tr M⁻¹ cov(h) on the face of X, twice the statistical error of F, where x is unknown by less than Δℓ; steps

@@ -115,7 +115,7 @@ func (m *newton) move(it *bilevel.Iteration) (more bool, err error) {
 		return false, nil
 	}
 	good, credit, rough, before := false, m.credit, m.rough, m.radius
-	m.askedAt, m.onPart, m.of = m.n(), 0, m.share(stat)
+	m.askedAt, m.of = m.n(), m.share(stat)
 	if m.of > 0 {
 		if err = m.askPart(it, p, false); !m.sees() {
 			m.of = 0
@@ -304,7 +304,7 @@ func (m *newton) bend(it *bilevel.Iteration, poor bool) (asked bool, err error) 
 	}
 	most := math.MaxInt
 	if !m.whole() {
-		most = int(c.more * float64(c.share(len(p.x))))
+		most = c.share(len(p.x))
 	}
 	return m.learn(it, most)
 }

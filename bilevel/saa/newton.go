@@ -61,7 +61,6 @@ type newton struct {
 	tried    int     // steps of the block
 	failed   int     // in a row
 	of       int     // samples that a step is read on; 0: all
-	onPart   float64 // ϱ of the part, of the step that is read on all next; 0: none
 	rough    float64 // the variance of a sample's share of h⁺ − h, over ‖s‖²
 	told     told
 	radius   float64    // Δ

@@ -378,6 +378,15 @@ func TestRareEvents(t *testing.T) {
 	}
 }
 
+// A part that holds no rare event does not say that a step changes nothing.
+func TestPartSees(t *testing.T) {
+	for seed, w := range map[uint64]float64{30: 300, 161: 300, 132: 600} {
+		s, _ := solved(t, &rare{w: w, seed: seed + 5040}, saa.Newton{},
+			bilevel.Options{Seed: seed + 40, Set: bilevel.UniformBox(2, -10, 10)}, bilevel.Run{Xi: uint64(40 * w)})
+		assert.Less(t, math.Pow(s.X()[0]-1, 2)+math.Pow(s.X()[1]-2, 2), 5., "weight %v, seed %d", w, seed)
+	}
+}
+
 // Where g_yy is next to 0, and y* the log of a rare event's rate, y does not leap, to where g_yy is e^300.
 func TestRareCounts(t *testing.T) {
 	count := func(s bilevel.Sample, side uint64, rate float64) float64 {

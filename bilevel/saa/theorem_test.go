@@ -337,34 +337,7 @@ func TestPartTakesABadStepBack(t *testing.T) {
 	assert.Less(t, credit-m.credit, 4096.)
 }
 
-// Where a part foresees a step that all samples do not, B is asked of more of them, while credit lasts.
-func TestSharpen(t *testing.T) {
-	for _, c := range []struct {
-		onPart, credit, more float64
-		old                  bool
-	}{{0.98, 1e9, 4, true}, {0.98, 1e3, 1, false}, {0, 1e9, 1, true}} {
-		m, it := after(t, 1, 0, 4096)
-		p := m.now
-		for _, i := range m.curve.free {
-			p.x[i] += p.unit[i] / 8
-			mat.Axpy(p.y, p.unit[i]/8, p.jt.Row(i))
-		}
-		require.NoError(t, m.read(it, p, nil))
-		require.NoError(t, p.upper(m.curve))
-		require.NoError(t, m.curve.metric(p.unit, p.h))
-		m.step.find(m.curve, p, 1, m.stat())
-		m.step.model *= 2 // ϱ is half of what it was
-		m.onPart, m.credit, m.curve.fresh = c.onPart, c.credit, false
-		good, err := m.try(it, m.stat(), 0)
-		require.NoError(t, err)
-		assert.True(t, good)
-		assert.Equal(t, c.more, m.curve.more)
-		for _, i := range m.curve.free {
-			assert.Equal(t, c.old, m.curve.old[i])
-		}
-	}
-}
-
+// A step that promises more than stat is read, once what came in since the last reading pays for it.
 func TestPaid(t *testing.T) {
 	for read, goes := range map[int]bool{0: true, 4096: false} {
 		m, it := after(t, 1, 0, 4096)

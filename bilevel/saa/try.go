@@ -78,7 +78,6 @@ func (m *newton) try(it *bilevel.Iteration, stat, gone float64) (good bool, err 
 		rho = 1
 	}
 	if m.of > 0 {
-		m.onPart = rho
 		if !(doubt <= partly*math.Sqrt(stat)) && rho != -1 && !(fall-doubt*m.step.length > 0.05*m.step.model) {
 			return false, errPart
 		}
@@ -111,10 +110,7 @@ func (m *newton) try(it *bilevel.Iteration, stat, gone float64) (good bool, err 
 	if !m.whole() && same && !parts && miss < far && gone < far { // by less than B itself, and h at z is nearly read
 		c.secant(s, rem, p.unit)
 	}
-	switch off := math.Abs(rho-1) > 0.25; {
-	case off && m.of == 0 && math.Abs(m.onPart-1) < 0.25: // B is right of its own samples
-		m.sharpen()
-	case m.whole() || off && !c.fresh && m.of == 0:
+	if m.whole() || math.Abs(rho-1) > 0.25 && !c.fresh && m.of == 0 {
 		c.age()
 		c.n = 4 * m.n()
 	}
