@@ -335,6 +335,13 @@ func TestCommands(t *testing.T) {
 		for _, line := range strings.Split(stderr, "\n") {
 			assert.LessOrEqual(t, len([]rune(strings.ReplaceAll(line, "\t", "    "))), 120, "%s -h: %s", c.Name, line)
 		}
+		for _, line := range strings.Split(stderr+string(readme), "\n") {
+			for _, f := range regexp.MustCompile(` -[a-z0-9]+`).FindAllString(line, -1) {
+				if strings.HasPrefix(strings.TrimSpace(line), "go run ./bench "+c.Name+" ") {
+					assert.Regexp(t, "(?m)^ "+f+`(\s|$)`, stderr, line)
+				}
+			}
+		}
 		status, _, stderr = kittest.Bench(context.Background(), commands, c.Name, "-dta", "x")
 		assert.Equal(t, 2, status, c.Name)
 		assert.Contains(t, stderr, "flag provided but not defined: -dta", c.Name)

@@ -329,7 +329,6 @@ seconds, mean and standard deviation over trials from random starts. SAA-Newton,
 is not the paper's method; it and STABLE with steps that adapt take no setting.` + choiceUsage + `
   go run ./bench figure2                                  the data set that ships with the module
   go run ./bench figure2 -data ../data -trials 50         the paper's three, from a folder laid out as LIBSVM's files
-  go run ./bench figure2 -data ../data -part 3/8          the third of eight parts; -merge 8 does the rest, and reports
 `
 
 	ijcnn1Usage = `go run ./bench ijcnn1: STABLE beside SOBA and SABA in the setup of benchmark_bilevel

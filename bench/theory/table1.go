@@ -18,11 +18,10 @@ decades of ε, on two problems with known solutions and noise on every derivativ
 exponent p of ε^(−p), with its 95 % interval over groups of independent trials, beside the one that
 the table claims. Each method takes the step sizes of its own theory; their constants are the best of
 16 pairs on separate seeds, with the same number of samples for each. STABLE-paper is the paper's
-method without additions; STABLE is this module's default, and is not tuned.
+method without additions; STABLE is that with steps that adapt, and is not tuned.
 
   go run ./bench table1 -quick
   go run ./bench table1
-  go run ./bench table1 -part 3/8          the third of eight parts; -merge 8 does the rest, and reports
 `
 
 func Table1(ctx context.Context, args []string, out kit.Terminal) error {

@@ -25,7 +25,6 @@ fitted on groups of independent trials, and have 95 % intervals.
 
   go run ./bench theorems -quick
   go run ./bench theorems
-  go run ./bench theorems -part 3/8        the third of eight parts; -merge 8 does the rest, and reports
 `
 
 func Theorems(ctx context.Context, args []string, out kit.Terminal) error {
