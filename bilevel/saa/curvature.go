@@ -32,10 +32,11 @@ type curvature struct {
 	x, y               []float64
 
 	free    []int
-	partial bool    // entries that may move are left out of free
-	sub     mat.Sym // |B| of the free entries, in units ℓ
-	scale   float64 // of sub, a power of two
-	floor   float64 // of the eigenvalues of sub
+	partial bool      // entries that may move are left out of free
+	sub     mat.Sym   // |B| of the free entries, in units ℓ
+	up      []float64 // what multiplies them in eig besides: a power of two
+	scale   float64   // of sub, a power of two
+	floor   float64   // of the eigenvalues of sub
 	eig     eig.Symmetric
 	work    mat.Dense
 	below   float64 // the least eigenvalue of B there, over the largest
@@ -50,7 +51,7 @@ func newCurvature(dx, dy int) *curvature {
 		b: mat.NewDense(dx, dx), e: mat.NewDense(dx, dy), j: mat.NewDense(dx, dy),
 		have: make([]bool, dx), old: make([]bool, dx), known: make([]bool, dx), span: x(), most: x(), best: x(), reach: x(),
 		fx: x(), fy: y(), hv: y(), xv: x(), fx0: x(), fy0: y(), hv0: y(), xv0: x(), x: x(), y: y(),
-		sub: *mat.NewSym(dx), work: *mat.NewDense(dx, dx), col: x(), rem: x(),
+		sub: *mat.NewSym(dx), work: *mat.NewDense(dx, dx), col: x(), rem: x(), up: x(),
 	}
 }
 
@@ -211,28 +212,10 @@ func divide(n float64, vectors ...[]float64) {
 	}
 }
 
-// secant makes B foresee that h changes by r more along s than it did: the least symmetric change
-// in units ℓ (Powell 1970).
-func (c *curvature) secant(s, r, unit []float64) {
-	var ss, sr float64
-	for _, i := range c.free {
-		ss += s[i] / unit[i] * (s[i] / unit[i])
-		sr += s[i] * r[i]
-	}
-	if !(ss > 0) {
-		return
-	}
-	for _, i := range c.free {
-		for _, j := range c.free {
-			si, sj := s[i]/unit[i]/unit[i], s[j]/unit[j]/unit[j]
-			c.b.Row(i)[j] += (r[i]*sj+si*r[j])/ss - sr*si*sj/(ss*ss)
-		}
-	}
-}
-
 // metric sets sub to |B| of the free entries, in units ℓ and of scale: the eigenvalues of B with their signs
-// taken away, and raised to 2⁻⁴⁰ of the largest, or where B is 0 of the slope h.
-func (c *curvature) metric(unit, h []float64) error {
+// taken away, and raised to 2⁻⁴⁰ of the largest, or where B is 0 of the slope h. If graded, rows that are
+// below 2⁻³⁰ of the largest are first brought there, and afterwards back.
+func (c *curvature) metric(unit, h []float64, graded bool) error {
 	n := len(c.free)
 	c.below, c.scale = 1, 0
 	if n == 0 {
@@ -252,6 +235,25 @@ func (c *curvature) metric(unit, h []float64) error {
 	_, e := math.Frexp(largest)
 	c.scale = math.Ldexp(1, min(max(e, -1000), 1000))
 	mat.ScaleSym(&sub, 1/c.scale, &sub)
+	for a := range n {
+		size := 0.0
+		for b := range n {
+			if v := math.Abs(sub.At(a, b)); graded && v > 0 {
+				size = max(size, v*min(1, v/math.Abs(sub.At(b, b)))) // B_aa, if B is semidefinite
+			}
+		}
+		_, e := math.Frexp(size)
+		c.up[a] = math.Ldexp(1, max(0, -30-e)/2)
+	}
+	lift := func(power float64) {
+		for a := range n {
+			for b := range a + 1 {
+				sub.Set(a, b, sub.At(a, b)*math.Pow(c.up[a]*c.up[b], power))
+			}
+		}
+	}
+	lift(1)
+	defer lift(-1)
 	if err := c.eig.Factor(&sub); err != nil {
 		return err
 	}
@@ -284,7 +286,7 @@ func (c *curvature) normInv(v, unit []float64) float64 {
 		return 0
 	}
 	for a, i := range c.free {
-		col[a] = v[i] * unit[i]
+		col[a] = v[i] * unit[i] * c.up[a]
 	}
 	for e, l := range c.eig.Values() {
 		d := mat.Dot(c.eig.VectorsT().Row(e), col)

@@ -39,7 +39,7 @@ func (m *newton) tell() {
 	for i, x := range p.x {
 		lo, hi := m.step.bounds(i)
 		held := x <= lo && p.h[i] >= 0 || x >= hi && p.h[i] <= 0
-		least := p.size[i] == 0 && m.bottom(i)
+		least := m.bottom(i)
 		if len(c.free) == 0 && !held && !least || h.gradient == 0 && h.stdErr == 0 && len(m.flat()) > 0 { // nothing moves
 			h.gap = math.Inf(1)
 		}
@@ -100,10 +100,10 @@ func (m *newton) flat() (list []int) {
 	return list
 }
 
-// bottom says that x_i acts on y*, which is where f has its minimum in y.
+// bottom says that x_i acts on y*, and f is at its minimum in what it acts on.
 func (m *newton) bottom(i int) bool {
 	p, c := m.now, m.curve
-	return mat.Norm(p.v) == 0 && c.have[i] && c.b.At(i, i) > 0 && p.effect(i) > 0x1p-10*c.most[i]
+	return p.size[i] == 0 && c.have[i] && c.b.At(i, i) > 0 && p.effect(i) > 0x1p-10*c.most[i]
 }
 
 // leastErr is the standard error of vᵀHv/vᵀv, in the units of y.

@@ -60,7 +60,7 @@ func (m *newton) move(it *bilevel.Iteration) (more bool, err error) {
 			return false, err
 		}
 	}
-	if err := c.metric(p.unit, p.h); err != nil {
+	if err := c.metric(p.unit, p.h, m.whole() && m.step.box != nil); err != nil {
 		return false, err
 	}
 	m.step.chance = 0
@@ -122,10 +122,10 @@ func (m *newton) move(it *bilevel.Iteration) (more bool, err error) {
 		}
 	}
 	if err == nil {
-		good, err = m.try(it, stat, gone)
+		good, err = m.try(it, stat)
 	}
 	if m.of = 0; errors.Is(err, errPart) {
-		good, err = m.try(it, stat, gone)
+		good, err = m.try(it, stat)
 	}
 	if err != nil { // goes on from here
 		m.credit, m.rough, m.noise = credit, rough, noise
@@ -355,10 +355,38 @@ func (m *newton) begin(it *bilevel.Iteration) error {
 	if err == nil {
 		err = m.read(it, m.now, nil) // with D
 	}
+	if err == nil && m.now.convex {
+		err = m.resolve(it, m.now, m.to)
+	}
 	if m.whole() || !m.beyond(err) {
 		return err
 	}
 	copy(m.now.y, it.Y()) // of so few samples, y* is where f or g have no value: wait for more
 	m.started, m.askedAt = false, m.n()
 	return m.read(it, m.now, nil)
+}
+
+// resolve sets norm to the size that y would have to have at least, so that g_y tells 2⁻²⁰ of it: y* at the start may be
+// 0 but for rounding, which is no length.
+func (m *newton) resolve(it *bilevel.Iteration, p, t *point) error {
+	norm := p.normH(p.y)
+	for size := 1.0; norm > 0 && size < 0x1p100; size *= 0x1p10 {
+		copy(t.x, p.x)
+		for j, y := range p.y {
+			t.y[j] = y + 0x1p-20*size*y
+			p.dy[j] = t.y[j] - y
+		}
+		if err := m.readLower(it, t); err != nil {
+			return err
+		}
+		mat.MulVecSym(p.w, p.yy, p.dy)
+		for j := range p.w {
+			p.w[j] = (t.gy[j] - p.gy[j] - p.w[j]) / p.n[1]
+		}
+		if err := p.solve(p.w, p.w); err != nil || p.normH(p.w) < p.normH(p.dy)/8 {
+			return err
+		}
+		p.norm = size * norm * 0x1p10
+	}
+	return nil
 }

@@ -364,8 +364,49 @@ func TestSilentStarts(t *testing.T) {
 	_, r = solved(t, p, saa.Newton{}, bilevel.Options{}, bilevel.Run{Gap: 1e-3, Steps: 200})
 	assert.Equal(t, bilevel.StepLimit, r.Reason)
 	assert.Contains(t, strings.Join(r.Warnings, "; "), "F does not change with 1")
+	p, err = auto.New(auto.Losses{Dx: 2, Dy: 2, F: func(_, y auto.Vec, _ bilevel.Sample) auto.Num { return y.Shift(-3).SquaredNorm() },
+		G: func(x, y auto.Vec, i bilevel.Sample) auto.Num {
+			return y.Sub(x).Sub(auto.Data([]float64{rand.New(rand.NewPCG(uint64(i), 0)).NormFloat64(), 0})).SquaredNorm()
+		}})
+	require.NoError(t, err)
+	_, r = solved(t, p, saa.Newton{}, bilevel.Options{}, bilevel.Run{Steps: 5000})
+	assert.Empty(t, r.Warnings)
 	_, r = solved(t, saddle(-1, 0), saa.ByProducts{}, bilevel.Options{}, bilevel.Run{Gap: 1e-3, Steps: 200})
 	assert.Equal(t, bilevel.StepLimit, r.Reason)
+}
+
+// Where y* at the start is 0 but for rounding, as of centred data, x leaves it all the same.
+func TestCentred(t *testing.T) {
+	for seed := range uint64(40) {
+		rng := rand.New(rand.NewPCG(seed, 5))
+		b, sum := make([]float64, 3+rng.IntN(40)), 0.0
+		for i := range b {
+			b[i] = rng.NormFloat64() * []float64{1, 7777.7}[seed%2]
+			sum += b[i]
+		}
+		p := bileveltest.Must(auto.New(auto.Losses{Dx: 1, Dy: 1, Upper: 1, Lower: uint64(len(b)),
+			F: func(_, y auto.Vec, _ bilevel.Sample) auto.Num { return y.At(0).Softplus().Sub(y.At(0).Scale(0.7)) },
+			G: func(x, y auto.Vec, i bilevel.Sample) auto.Num {
+				return y.At(0).Sub(x.At(0)).Shift(sum/float64(len(b)) - b[i]).Square()
+			}}))
+		batch := []int{1, bilevel.Full}[seed/2%2]
+		_, r := solved(t, p, saa.Newton{}, bilevel.Options{Seed: seed, UpperBatch: batch, LowerBatch: batch}, bilevel.Run{Steps: 1000})
+		assert.InDelta(t, math.Log(7./3), r.X[0], 1e-6, "seed %d", seed)
+	}
+}
+
+// Curvatures may lie farther apart than the digits of a number.
+func TestGraded(t *testing.T) {
+	for _, set := range []bilevel.Set{bilevel.Space{}, bilevel.UniformBox(2, -1e7, 1e7)} {
+		p := bileveltest.Must(auto.New(auto.Losses{Dx: 2, Dy: 2, Upper: 1, Lower: 1,
+			F: func(_, y auto.Vec, _ bilevel.Sample) auto.Num {
+				return y.Mul(auto.Data([]float64{1e-6, 1e4})).Shift(-1).SquaredNorm()
+			},
+			G: func(x, y auto.Vec, _ bilevel.Sample) auto.Num { return y.Sub(x).SquaredNorm() }}))
+		_, r := solved(t, p, saa.Newton{}, bilevel.Options{Set: set}, bilevel.Run{Steps: 50, Gap: 1e-6})
+		assert.InDelta(t, 1e6, r.X[0], 10)
+		assert.InDelta(t, 1e-4, r.X[1], 1e-9)
+	}
 }
 
 func TestGapOnABall(t *testing.T) {

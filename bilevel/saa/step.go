@@ -131,11 +131,14 @@ func (s *step) turn(c *curvature, p *point, radius, stat float64) (any bool) {
 		if !(l/values[0]*c.below < -0x1p-20) {
 			break
 		}
-		v := c.eig.VectorsT().Row(e)
-		g, far := mat.Dot(v, q.G), math.Inf(1)
+		v, w := c.eig.VectorsT().Row(e), c.rem[:len(c.free)]
+		for a := range w {
+			w[a] = v[a] * c.up[a]
+		}
+		g, far := mat.Dot(w, q.G), math.Inf(1)
 		sign := -math.Copysign(1, g)
-		for a := range v {
-			if d := sign * v[a]; d != 0 {
+		for a := range w {
+			if d := sign * w[a]; d != 0 {
 				far = min(far, max(q.Lo[a]/d, q.Hi[a]/d))
 			}
 		}
@@ -147,9 +150,9 @@ func (s *step) turn(c *curvature, p *point, radius, stat float64) (any bool) {
 				continue
 			}
 			any = true
-			mat.Axpy(q.G, sign*l*far-g, v)
 			for a, i := range c.free { // σ_i holds nothing here
-				p.sure[i] = max(p.sure[i], far*math.Abs(v[a])/radius)
+				q.G[a] += (sign*l*far - g) * v[a] / c.up[a]
+				p.sure[i] = max(p.sure[i], far*math.Abs(w[a])/radius)
 			}
 		}
 	}

@@ -323,13 +323,13 @@ func TestPartTakesABadStepBack(t *testing.T) {
 	m.step.find(m.curve, p, 1, m.stat())
 	m.radius, m.of = 1, 128
 	require.NoError(t, m.askPart(it, p, false))
-	_, err := m.try(it, 0, 0)
+	_, err := m.try(it, 0)
 	assert.ErrorIs(t, err, errPart)
 	for _, i := range m.curve.free {
 		m.step.s[i] += p.unit[i] / 4
 	}
 	credit := m.credit
-	good, err := m.try(it, 0, 0)
+	good, err := m.try(it, 0)
 	require.NoError(t, err)
 	assert.False(t, good)
 	assert.Same(t, p, m.now)
@@ -364,7 +364,7 @@ func TestFalls(t *testing.T) {
 		c.free = c.free[:1]
 		p.x[i], p.h[i], p.sure[i] = 0, p.unit[i]*1e-9, 1e-9
 		c.b.Set(i, i, -1)
-		require.NoError(t, c.metric(p.unit, p.h))
+		require.NoError(t, c.metric(p.unit, p.h, false))
 		m.step.find(c, p, 1, stat)
 		assert.Equal(t, far, math.Abs(m.step.s[i]) > 0.99*min(3, p.unit[i]))
 		assert.True(t, m.step.pressed && -m.step.pred > 0.4*m.step.s[i]*m.step.s[i])

@@ -10,7 +10,7 @@ import (
 )
 
 // try reads all samples, or the part, at the end of the step, and takes it where F falls as foreseen.
-func (m *newton) try(it *bilevel.Iteration, stat, gone float64) (good bool, err error) {
+func (m *newton) try(it *bilevel.Iteration, stat float64) (good bool, err error) {
 	p, t, c, s := m.now, m.to, m.curve, m.step.s
 	m.step.to(t.x, p.x)
 	copy(t.y, p.y)
@@ -96,8 +96,7 @@ func (m *newton) try(it *bilevel.Iteration, stat, gone float64) (good bool, err 
 	m.trust(rho, tau)
 	same := p.n == t.n // no sample was weighed otherwise
 	miss, far := c.normInv(rem, p.unit), m.step.length
-	parts := m.of > 0 || !slices.Equal(p.xa, p.xr)
-	if parts {
+	if m.of > 0 || !slices.Equal(p.xa, p.xr) {
 		miss = max(0, miss-partly*math.Sqrt(stat))
 	}
 	if far > 0 && same {
@@ -106,9 +105,6 @@ func (m *newton) try(it *bilevel.Iteration, stat, gone float64) (good bool, err 
 	}
 	if !(rho > 0.05) {
 		return false, nil
-	}
-	if !m.whole() && same && !parts && miss < far && gone < far { // by less than B itself, and h at z is nearly read
-		c.secant(s, rem, p.unit)
 	}
 	if m.whole() || math.Abs(rho-1) > 0.25 && !c.fresh && m.of == 0 {
 		c.age()
