@@ -372,7 +372,7 @@ stands, marked, and counts with its last good iterates. The best rivals are kept
 in the -out folder, for -against.` + roundsUsage + `
   go run ./bench untuned -quick
   go run ./bench untuned -only simplex,ball -methods STABLE,SOBA
-  go run ./bench untuned -methods MINE -against bench/rivals.csv,bench/rivals-large.csv
+  go run ./bench untuned -methods MINE -against testdata/rivals.csv,testdata/rivals-large.csv
                                          a method of yours against all rivals, which do not run again
 `
 

@@ -277,7 +277,7 @@ func init() {
 // A registered guest races under its own name.
 func TestShippedRivals(t *testing.T) {
 	out, line := t.TempDir(), []string{"untuned", "-methods", "Guest,S-TFBO", "-samples", "1000", "-trials", "1",
-		"-against", "../rivals.csv,../rivals-large.csv"}
+		"-against", "../../testdata/rivals.csv,../../testdata/rivals-large.csv"}
 	if testing.Short() {
 		line = append(line, "-only", "simplex")
 	}

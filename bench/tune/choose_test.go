@@ -107,6 +107,46 @@ func TestTuneFreeIntercept(t *testing.T) {
 	assert.NotEqual(t, in, again)
 }
 
+// The grid goes on where the best weight lies at its end: a year and its square.
+func TestTuneGoesBelowTheGrid(t *testing.T) {
+	text, rng := new(strings.Builder), rand.New(rand.NewPCG(1, 2))
+	fmt.Fprintln(text, "year,square,y")
+	for range 120 {
+		year := 1950 + 70*rng.Float64()
+		fmt.Fprintf(text, "%v,%v,%v\n", year, year*year, 0.02*math.Pow(year-1985, 2)+rng.NormFloat64())
+	}
+	path := writeText(t, "years.csv", text.String())
+	m, _, stdout := tuneWith(t, path, "-loss", "squared")
+	assert.Less(t, chosen(m).Test["rmse"], 1.4)
+	assert.Contains(t, stdout, "[1e-05 or less, 10]")
+	m, _, stdout = tuneWith(t, path, "-loss", "squared", "-lo", "1e-5")
+	assert.Greater(t, chosen(m).Test["rmse"], 2.)
+	assert.Contains(t, stdout, "lower end of the range")
+}
+
+// Copies, and rows of one name, are not parted by the folds, nor these by the split.
+func TestTuneKin(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 4))
+	for _, id := range []bool{false, true} {
+		text := new(strings.Builder)
+		fmt.Fprintln(text, "name,"+strings.Repeat("v,", 11)+"y")
+		for i := range 60 {
+			row := new(strings.Builder)
+			for range 11 {
+				fmt.Fprintf(row, "%v,", rng.NormFloat64())
+			}
+			for k := range 4 {
+				fmt.Fprintf(text, "n%d,%s%d\n", i+1000*k*b2i(!id), row, i%2)
+			}
+		}
+		path := writeText(t, "kin.csv", strings.ReplaceAll(text.String(), strings.Repeat("v,", 11), "a,b,c,d,e,f,g,h,i,j,k,"))
+		m, _, stdout := tuneWith(t, path, "-id", "name")
+		assert.Greater(t, chosen(m).HeldOut, 0.6, "labels are chance")
+		assert.Contains(t, stdout, "stay in one fold")
+		assert.Equal(t, !id, strings.Contains(stdout, "test rows stand among the others"))
+	}
+}
+
 func TestParallel(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	busy := 0

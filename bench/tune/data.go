@@ -32,6 +32,7 @@ type dataSet struct {
 	filled       int   // missing cells
 	means        []float64
 	classes      []string
+	kin          []int        // of the design rows
 	design, test *data.Data   // training and validation rows together; test rows
 	split        []*data.Data // training and validation rows, where the user has split them
 	scaler       *data.Scaler
@@ -87,7 +88,10 @@ func readData(o options, paths []string) (*dataSet, error) {
 		return nil, err
 	}
 	if len(sets) == 1 { // a quarter of the rows are for the test
-		if sets, err = splitter(sets[0], regression)(o.Seed, 3, 1); err != nil {
+		if of := deal(sets[0], kin(sets[0], sets[0].IDs), regression, 4, o.Seed, 't'); o.ID != "" && of != nil {
+			in, out := inAndOut(of, 0)
+			sets = []*data.Data{sets[0].Subset(in), sets[0].Subset(out)}
+		} else if sets, err = splitter(sets[0], regression)(o.Seed, 3, 1); err != nil {
 			return nil, err
 		}
 	}
@@ -277,7 +281,7 @@ func (s *dataSet) prepare(parts []*data.Data, regression bool) error {
 			all[i].Label[k] = (b - s.target.Mean) / s.target.Deviation
 		}
 	}
-	s.design, s.test = all[0], all[len(all)-1]
+	s.design, s.test, s.kin = all[0], all[len(all)-1], kin(all[0], all[0].IDs, nil)
 	if rows == 2 {
 		s.split = all[1:3]
 	}

@@ -3,6 +3,8 @@ package tune
 import (
 	"context"
 	"fmt"
+	"hash/maphash"
+	"math"
 	"math/rand/v2"
 	"runtime"
 	"slices"
@@ -15,8 +17,9 @@ import (
 )
 
 const (
-	mostRungs = 9
-	idleRungs = 3 // without a gain in held-out loss end the search
+	mostRungs   = 9
+	leastWeight = 1e-10
+	idleRungs   = 3 // without a gain in held-out loss end the search
 )
 
 type fold struct {
@@ -41,32 +44,95 @@ func (t *search) climbers() (list []fold, err error) {
 	return list, nil
 }
 
-// folds returns the rows in and out of the training of each fold, with the same share of each class.
+// folds returns the rows in and out of the training of each fold.
 func (t *search) folds(repeat int) (in, out [][]int) {
-	n := t.design.Rows()
-	of, seen := make([]int, n), map[float64]int{}
-	for _, i := range rand.New(rand.NewPCG(t.Seed, 'f'+uint64(repeat)<<8)).Perm(n) {
-		class := 0.0
-		if !t.regression() {
-			class = t.design.Label[i]
-		}
-		of[i] = seen[class] % t.Folds
-		seen[class]++
+	seed := 'f' + uint64(repeat)<<8
+	of := deal(t.design, t.kin, t.regression(), t.Folds, t.Seed, seed)
+	if of == nil {
+		of = deal(t.design, ascending(make([]float64, t.design.Rows())), t.regression(), t.Folds, t.Seed, seed)
 	}
-	in, out = make([][]int, t.Folds), make([][]int, t.Folds)
-	for i, own := range of {
-		for k := range t.Folds {
-			if k != own {
-				in[k] = append(in[k], i)
-			}
-		}
-		out[own] = append(out[own], i)
+	for k := range t.Folds {
+		i, o := inAndOut(of, k)
+		in, out = append(in, i), append(out, o)
 	}
 	return in, out
 }
 
+func inAndOut(of []int, k int) (in, out []int) {
+	for i, own := range of {
+		if own == k {
+			out = append(out, i)
+		} else {
+			in = append(in, i)
+		}
+	}
+	return in, out
+}
+
+// deal deals the rows to parts, kin to one part, with the same share of each class. It returns nil if
+// there are no kin, or a part would have no row, or all others no row of a class.
+func deal(d *data.Data, kin []int, regression bool, parts int, seeds ...uint64) []int {
+	of, seen, all := slices.Repeat([]int{-1}, len(kin)), map[float64]int{}, map[float64]bool{}
+	for _, i := range rand.New(rand.NewPCG(seeds[0], seeds[1])).Perm(len(kin)) {
+		k, class := kin[i], 0.0
+		if !regression {
+			class = d.Label[k]
+		}
+		if of[k] < 0 {
+			of[k] = seen[class] % parts
+			seen[class]++
+		}
+		of[i], all[d.Label[i]] = of[k], true
+	}
+	for k := range parts {
+		in, out := inAndOut(of, k)
+		classes := map[float64]bool{}
+		for _, i := range in {
+			classes[d.Label[i]] = true
+		}
+		if len(out) == 0 || !regression && len(classes) < len(all) {
+			return nil
+		}
+	}
+	return of
+}
+
+// kin returns for each row the first of its kind: of one name (-id), or where all names differ and are followed by
+// nil, of the same features, if such rows never differ in label. It returns nil if no two rows are of a kind.
+func kin(d *data.Data, kinds ...[]string) []int {
+	var h maphash.Hash
+	for _, names := range kinds {
+		first, at, clash := make([]int, d.Rows()), map[any]int{}, false
+		for i := range first {
+			var key any = hashRow(&h, d, i, 0)
+			if names != nil {
+				key = names[i]
+			}
+			if _, seen := at[key]; !seen {
+				at[key] = i
+			}
+			first[i] = at[key]
+			clash = clash || names == nil && d.Label[i] != d.Label[first[i]]
+		}
+		if len(at) < d.Rows() && !clash {
+			return first
+		}
+	}
+	return nil
+}
+
+func hashRow(h *maphash.Hash, d *data.Data, i int, label float64) uint64 {
+	h.Reset()
+	maphash.WriteComparable(h, label)
+	col, val := d.Row(i)
+	for k, j := range col {
+		maphash.WriteComparable(h, j)
+		maphash.WriteComparable(h, val[k])
+	}
+	return h.Sum64()
+}
+
 func (t *search) runExact(ctx context.Context, p *kit.Progress) error {
-	began := time.Now()
 	folds, err := t.climbers()
 	if err != nil {
 		return err
@@ -75,8 +141,12 @@ func (t *search) runExact(ctx context.Context, p *kit.Progress) error {
 	if err != nil {
 		return err
 	}
-	lambdas, best := []float64{dropped}, 0
-	for n := 0; n < mostRungs+1 && n <= max(best, 1)+idleRungs; n++ { // 0 is the constant
+	lambdas, best, idle := []float64{dropped}, 0, idleRungs
+	if t.design.Rows() > 100*len(t.used) { // weights hardly matter
+		idle = 1
+	}
+	for n := 0; n < mostRungs+1 && n <= max(best, 1)+idle; n++ { // 0 is the constant
+		began := time.Now()
 		p.Update(float64(n)/(mostRungs+1), "rung %d", n)
 		if n == 1 {
 			lambdas = kit.Ratios(t.Lo, t.Hi, 13)
@@ -95,6 +165,18 @@ func (t *search) runExact(ctx context.Context, p *kit.Progress) error {
 			return err
 		}
 		r.take(list, t.Seed)
+		for n == 1 && t.open && r.Lambda <= t.Lo && t.Lo > leastWeight {
+			t.Lo /= 1000
+			more, err := t.try(ctx, r, folds, all, kit.Ratios(t.Lo, t.Lo*math.Sqrt(1e5), 6))
+			if err != nil { // g_yy is singular
+				for _, f := range append(folds, fold{climber: all}) {
+					clear(f.u)
+				}
+				break
+			}
+			list = append(more, list...)
+			r.take(list, t.Seed)
+		}
 		r.seconds = time.Since(began)
 		t.results, t.candidates = append(t.results, r), append(t.candidates, list...)
 		if r.HeldOut < t.results[best].HeldOut {

@@ -71,6 +71,9 @@ func (t *search) describe(w io.Writer) {
 	if t.folded() {
 		fmt.Fprintf(w, "rows     %d to train and choose on, in %d folds × %d; %d for the test (seed %d)\n",
 			n.Design, n.Folds, t.repeats, n.Test, t.Seed)
+		if t.kin != nil {
+			fmt.Fprintf(w, "folds    rows that are copies, or of one name (-id), stay in one fold\n")
+		}
 	} else {
 		fmt.Fprintf(w, "rows     %d training, %d validation, %d kept back to choose on, %d test (seed %d)\n",
 			n.Train, n.Validation, n.Unseen, n.Test, t.Seed)
@@ -82,7 +85,8 @@ func (t *search) describe(w io.Writer) {
 		fmt.Fprintf(w, "target   mean %.6g, deviation %.6g on all but the test rows; squared loss ½(t − b)²\n",
 			t.target.Mean, t.target.Deviation)
 	}
-	fmt.Fprintf(w, "weights  on squares of coefficients, in [%.3g, %.3g]; intercept %s\n", t.Lo, t.Hi, t.Intercept)
+	less := []string{"", " or less"}[b2i(t.open && t.Solver != solverSAA)]
+	fmt.Fprintf(w, "weights  on squares of coefficients, in [%.3g%s, %.3g]; intercept %s\n", t.Lo, less, t.Hi, t.Intercept)
 	if t.Solver == solverSAA {
 		fmt.Fprintf(w, "solver   saa: %s, %d steps of at most two samples each\n\n", saa.Newton{}.Name(), t.Steps)
 	} else {
@@ -185,10 +189,13 @@ func (t *search) warnings() (list []string) {
 		list = append(list, fmt.Sprintf("alone, each of these orders the labels nearly without exception: %s. If it is made of them, "+
 			"or known only after them, leave it out (-drop): the losses above hold for rows that have it", quoted(names)))
 	}
+	if r := t.chosen(); r.Cleaned && r.Test["loss"] > t.results[0].Test["loss"] {
+		list = append(list, "the cleaned model does worse than a constant on the test rows: the labels may be right, and rarely what features say")
+	}
 	if d, e := difference(t.chosen().losses, t.results[0].losses); d > 0 && t.chosen().Dropped < len(t.used) {
 		list = append(list, fmt.Sprintf("a constant has a lower held-out loss, by %.3g ± %.2g: the features may tell nothing", d, e))
 	}
-	if edge := t.results[1].Lambda; edge <= t.Lo && t.results[1].Dropped < len(t.used) {
+	if edge := t.results[1].Lambda; edge <= t.Lo && t.Lo > leastWeight && t.results[1].Dropped < len(t.used) {
 		list = append(list, fmt.Sprintf("one weight for all is at the lower end of the range, %.3g: see -lo", edge))
 	}
 	return list
@@ -200,14 +207,7 @@ func (t *search) again() (n int) {
 	seen := map[uint64]bool{}
 	for part, d := range []*data.Data{t.design, t.test} {
 		for i := range d.Rows() {
-			h.Reset()
-			maphash.WriteComparable(&h, d.Label[i])
-			col, val := d.Row(i)
-			for k, j := range col {
-				maphash.WriteComparable(&h, j)
-				maphash.WriteComparable(&h, val[k])
-			}
-			sum := h.Sum64()
+			sum := hashRow(&h, d, i, d.Label[i])
 			n += b2i(part == 1 && seen[sum])
 			seen[sum] = seen[sum] || part == 0
 		}

@@ -175,7 +175,7 @@ func (t *search) choose() {
 		t.results = append(t.results, t.average())
 		c.index = len(t.results) - 1
 		for k, r := range t.results {
-			if r.Cleaned && r.HeldOut < t.chosen().HeldOut {
+			if r.Cleaned && gains(t.results[c.index].losses, r.losses, max(len(t.classes), 2)) {
 				c.index = k
 			}
 		}

@@ -53,7 +53,8 @@ Of more than two classes the model is one of all (softmax, by L-BFGS), with a we
 With -clean a share of the labels is taken as wrong: as many as contradict sure votes of the models of
 the folds. These are trained again, each row with the probability that its label is right as its weight,
 until both agree. The report lists the rows whose label they find least likely, rows.csv all. The model of
-all rows, trained so, is handed out where it is the best on held-out rows.
+all rows, trained so, is handed out where it is better on held-out rows, by a standard error, than the
+average that allows for a share of wrong labels.
 
 A search that was stopped begins anew; SAA-Newton goes on from its checkpoint in the folder -out (-save)
 when the same command is given again. Writes model.json (weights, coefficients for rows with the values
@@ -91,6 +92,7 @@ type options struct {
 
 	out, apply string
 	unlabelled bool
+	open       bool          // -lo is not given: the grid goes on where the best lies at its end
 	every      time.Duration // between two checkpoints; 0: none
 	fresh      bool
 }
@@ -158,7 +160,7 @@ func Tune(ctx context.Context, args []string, out kit.Terminal) error {
 	if err != nil {
 		return err
 	}
-	if !kit.IsSet(fs, "lo") {
+	if o.open = !kit.IsSet(fs, "lo"); o.open {
 		o.Lo = min(o.Lo, 0.01/float64(set.design.Rows()))
 	}
 	t, err := newSearch(o, set)
