@@ -3,6 +3,7 @@
 //
 // Problem evaluates every oracle at a few random points and samples, and names what is wrong:
 //
+//	projection   Options.Set projects to the nearest point; else nothing more is checked
 //	call         no oracle panics or fails
 //	finite       every entry is finite
 //	overwrite    destinations, handed over full of NaN, are overwritten, and nothing beside them
@@ -37,9 +38,11 @@ package check
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 
 	"stable/bilevel"
 	"stable/bilevel/option"
@@ -89,16 +92,22 @@ func Problem(p bilevel.Problem, o Options) (*Report, error) {
 	for i := range o.Points {
 		c.points = append(c.points, c.point(i))
 	}
-	c.oracles = c.list()
+	if c.set(); len(c.log.Findings) > 0 {
+		return &c.log, nil
+	}
+	c.oracles = slices.DeleteFunc(c.list(), func(o *oracle) bool { // of bilevel.Complete
+		_, err := c.attempt(o, c.points[0].of(c.points[0].names[o.stream][0]), 0)
+		return errors.Is(err, bilevel.ErrMissing)
+	})
 	for _, or := range c.oracles {
 		c.basics(or)
 		c.sameDraw(or)
 		c.batchMean(or)
 	}
+	c.unbiased()
 	c.derivatives()
 	c.products()
 	c.joint()
-	c.unbiased()
 	c.convexity()
 	c.promise()
 	c.truth()
@@ -131,6 +140,38 @@ func (o *Options) complete(dx, dy int) error {
 		option.Finite("check: ScaleY", o.ScaleY),
 		o.Set.Validate(dx),
 	)
+}
+
+// set wants P(P(z)) = P(z) and, of the nearest point, (z − P(z))ᵀ(P(w) − P(z)) ≤ 0 for all w.
+func (c *checker) set() {
+	z, p, q, w := make([]float64, c.dx), make([]float64, c.dx), make([]float64, c.dx), slices.Clone(c.points[0].x)
+	o, rng := &oracle{name: "Options.Set"}, c.rng
+	c.rng = rand.New(rand.NewPCG(c.o.Seed, 2))
+	defer func() { c.rng = rng }()
+	for range 40 {
+		c.normal(z, 4*c.o.ScaleX)
+		mat.Axpy(z, 1, c.o.Center)
+		err := guard(func() error { c.o.Set.Project(p, z); c.o.Set.Project(q, p); return nil })
+		size, miss, off := 0.0, 0.0, 0.0
+		for i, v := range p {
+			size = max(size, math.Abs(v), math.Abs(z[i]))
+			miss = max(miss, math.Abs(q[i]-v))
+			off += (z[i] - v) * (w[i] - v)
+		}
+		switch {
+		case err != nil:
+			c.log.find(o.whole(Call, "P(z)", c.points[0], err.Error()), 0, 0, 0)
+			return
+		case !(miss <= 1e-6*size):
+			c.log.find(o.whole(Projection, "P(P(z)) − P(z)", c.points[0], "a projection leaves points of X where they are"), miss, 0, 1e-6*size)
+			return
+		case off > 1e-6*float64(c.dx)*size*size:
+			c.log.find(o.whole(Projection, "(z − P(z))ᵀ(P(w) − P(z))", c.points[0],
+				"Project does not return the nearest point of X, or X is not convex"), off, 0, 1e-6*float64(c.dx)*size*size)
+			return
+		}
+		copy(w, p)
+	}
 }
 
 type point struct {

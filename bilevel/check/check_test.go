@@ -84,6 +84,25 @@ var mistakes = []mistake{
 	{name: "draw that depends on the point", batch: func(c written) []bilevel.Sample {
 		return redraw(rand.New(rand.NewPCG(math.Float64bits(c.x[0]), 5)), c.batch)
 	}, want: "same draw: CrossG: g_xy[0,0]:", message: "jumps"},
+	{name: "kept as long as x is the same", after: func() func(c written) {
+		var x, y []float64
+		return func(c written) {
+			if !slices.Equal(c.x, x) {
+				x, y = slices.Clone(c.x), slices.Clone(c.y)
+			}
+			_ = newGood().GradF(make([]float64, 3), c.fy, c.x, y, c.batch)
+		}
+	}(), want: "same draw: GradF: f_y[0]:", message: "x or y alone"},
+	{name: "wrong in one term", after: func(c written) {
+		for _, s := range c.batch {
+			c.fy[1] += float64(b2i(s == 1)) / float64(len(c.batch))
+		}
+		c.fy[1] += float64(b2i(len(c.batch) == 0)) / wholeSum
+	}, want: "derivative: GradF: f_y[1]:"},
+	{name: "half of a projection", o: Options{Set: projects(func(dst, x []float64) { times(0.5, dst) })},
+		want: "projection: Options.Set: P(P(z)) − P(z):"},
+	{name: "not the nearest point", o: Options{Set: projects(func(dst, x []float64) { times(1/max(1, maxAbs(x)), dst) })},
+		want: "projection: Options.Set: (z − P(z))ᵀ(P(w) − P(z)):"},
 	{name: "other samples in g_xy than in g_y", batch: func(c written) (other []bilevel.Sample) {
 		for _, s := range c.batch {
 			other = append(other, (s+1)%wholeSum)
@@ -190,6 +209,15 @@ var mistakes = []mistake{
 	}}, want: "truth: Objective: F:", message: "comes with the gradient"},
 }
 
+type projects func(dst, x []float64)
+
+func (projects) Validate(int) error { return nil }
+
+func (p projects) Project(dst, x []float64) {
+	copy(dst, x)
+	p(dst, slices.Clone(x))
+}
+
 func times(s float64, all ...[]float64) {
 	for _, x := range all {
 		for i := range x {
@@ -289,6 +317,12 @@ func TestRightProblems(t *testing.T) {
 		{"wide", goodOf(2, 5, wholeSum), Options{Seed: 2}, nil, whole},
 		{"tall", goodOf(5, 1, wholeSum), Options{Seed: 3}, nil, whole},
 		{"bare", bare{newGood()}, Options{MuG: 0.5}, noValues, basic},
+		{"bare, with what it lacks", bilevel.Complete(bare{newGood()}), Options{}, noValues, basic},
+		{"narrow", losses(few(1), lowerAlone, func(x, _ auto.Vec, _ bilevel.Sample) auto.Num { return x.At(0).Shift(-1e5).Scale(1e3) }),
+			Options{Set: bilevel.UniformBox(1, 1e5, 1e5+1e-3)}, nil, whole},
+		{"rare event", losses(auto.Losses{Dx: 1, Lower: 1, MeanF: mean}, func(x, y auto.Vec, s bilevel.Sample) auto.Num {
+			return y.At(0).Square().Scale(3000 * float64(b2i(rand.New(rand.NewPCG(uint64(s), 1)).Float64() < 1./3000)))
+		}, first), Options{Seed: 1}, names{"unbiased: GradF: 1 of 2 entries have too few draws", "unbiased: ValueF: 1 of 1 entries"}, nil},
 		{"bare, but g_x", bareGX{newGood(), newGood()}, Options{}, append(names{"GradXG: no Values"}, noValues...),
 			append(names{"symmetry GradXG"}, basic...)},
 		{"quadratic", made(quadratic.New(quadratic.Options{Dx: 6, Dy: 3, Seed: 3})), Options{}, nil, truth},
@@ -446,3 +480,10 @@ func TestInvalidOptionsAreNamed(t *testing.T) {
 type noDims struct{ bilevel.Problem }
 
 func (noDims) Dims() (dx, dy int) { return 0, 3 }
+
+func b2i(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}

@@ -43,10 +43,16 @@ func (c *checker) gradient(name, value string, inX, inY bool, left string, compa
 	}
 }
 
-// differentiable are the places for differences, with the exact value of a simulator alone: that of
-// a sum is its mean.
+// differentiable are the places for differences, with the exact value of a simulator, or once that of a sum that
+// is not too dear: a mistake may be in few terms.
 func (c *checker) differentiable(o *oracle) []point {
-	return c.places(o, c.sizes[o.stream] == 0 && !o.noExact)
+	n := c.sizes[o.stream]
+	list := c.places(o, n == 0 && !o.noExact)
+	noMean := func(f Finding) bool { return f.Check == BatchMean || f.Check == Unbiased }
+	if n > 2 && n <= 1e5/uint64(c.dx+c.dy) && !o.noExact && !slices.ContainsFunc(c.log.Findings, noMean) {
+		list = append(list, c.points[0].of())
+	}
+	return list
 }
 
 func (c *checker) against(check string, o *oracle, pt point, got []float64, what string, j *jacobian) (m comparison) {

@@ -2,6 +2,7 @@ package check
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -209,6 +210,9 @@ func (c *checker) nonzero(o *oracle, pt point, seen []bool) {
 func (c *checker) truth() {
 	p, ok := c.p.(bilevel.Truth)
 	if !ok {
+		return
+	}
+	if err := guard(func() error { return p.Solution(slices.Clone(c.points[0].y), c.points[0].x) }); errors.Is(err, bilevel.ErrMissing) {
 		return
 	}
 	start, y, f, df := make([]float64, c.dy), newVec("y*", c.dy), newScalar("F"), newVec("∇F", c.dx)

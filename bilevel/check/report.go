@@ -13,6 +13,7 @@ import (
 
 // The values of Finding.Check; the package comment says what each is.
 const (
+	Projection = "projection"
 	Call       = "call"
 	Finite     = "finite"
 	Overwrite  = "overwrite"

@@ -107,6 +107,10 @@ func (p *Problem) CrossVecG(dst, x, _, v []float64, phi []bilevel.Sample) error 
 	return nil
 }
 
+func (p *Problem) GradXG(gx, x, y []float64, phi []bilevel.Sample) error {
+	return p.CrossVecG(gx, x, y, y, phi)
+}
+
 func (p *Problem) ValueF(_, y []float64, xi []bilevel.Sample) (float64, error) {
 	return p.c.Outer(nil, y, xi)
 }
