@@ -205,11 +205,10 @@ func BenchmarkTruncate(b *testing.B) {
 	})
 }
 
-// BenchmarkStep is one step of STABLE with d_x = d_y = d where nothing is to be clipped. The oracles
-// cost next to nothing: they fill the matrices at their first calls alone. With promise, the problem
-// promises how convex it is, and some steps cost twice as much as others: 64 at a time. adaptive has
-// the default step sizes. saa is the default over whole runs of 8d steps, oracles included, since its
-// steps differ. All but saa count the flops of two Cholesky factorisations.
+// BenchmarkStep is one step of STABLE with d_x = d_y = d where nothing is to be clipped; oracles fill the
+// matrices at their first calls alone. With promise, the problem says how convex it is, and steps differ:
+// 64 at a time. saa is the default over whole runs of 8d steps, oracles included. All but saa count the
+// flops of two Cholesky factorisations.
 func BenchmarkStep(b *testing.B) {
 	fixed := bilevel.STABLE{
 		Alpha: bilevel.Constant(0.01), Beta: bilevel.Constant(0.01), Tau: bilevel.Constant(0.1), MuG: 0.1, CGxy: 1e3,

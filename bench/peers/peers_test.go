@@ -1,13 +1,6 @@
-// Package peers runs on gonum the benchmarks that stable/bench has, under the same names and on the
-// same inputs, so that benchstat can put them side by side.
+// Package peers runs on gonum the benchmarks of stable/bench, by the same names, on the same inputs, for
 //
-//	cd bench/peers
-//	GOMAXPROCS=1 go test -run '^$' -bench . -count 6 > /tmp/gonum.txt
-//	cd ../..
-//	GOMAXPROCS=1 go test -run '^$' -bench . -count 6 ./bench > /tmp/stable.txt
-//	go run golang.org/x/perf/cmd/benchstat@latest -ignore pkg /tmp/gonum.txt /tmp/stable.txt
-//
-// Beside it: driver.py, OpenBLAS, Eigen and BLASFEO by themselves, and numpy_bench.py, a step in NumPy.
+//	benchstat -ignore pkg gonum.txt stable.txt
 package peers
 
 import (

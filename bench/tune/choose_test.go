@@ -124,7 +124,7 @@ func TestTuneGoesBelowTheGrid(t *testing.T) {
 	assert.Contains(t, stdout, "lower end of the range")
 }
 
-// Copies, and rows of one name, are not parted by the folds, nor these by the split.
+// Folds part neither copies nor names, the split no names.
 func TestTuneKin(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	for _, id := range []bool{false, true} {

@@ -200,8 +200,8 @@ func (t *search) cleaned(began time.Time) *result {
 	return r
 }
 
-// gains says that held-out losses fall, by a standard error, below those of a model that does without, if
-// that is allowed for wrong labels, too: at the share at which it has least.
+// gains says that held-out losses are a standard error below those without, wrong labels allowed for by the
+// best share. Of 15 sets of right labels 6 are cleaned (with two errors 3), of 24 of wrong ones 22 (18).
 func gains(without, losses []float64, classes int) bool {
 	best, deviation := math.Inf(1), 0.0
 	for share := range 50 {
@@ -214,8 +214,7 @@ func gains(without, losses []float64, classes int) bool {
 			best, deviation = d, e
 		}
 	}
-	return best > deviation // with two, of 15 sets of right labels 3 were cleaned, with one 6, with none and no share 9; of 24
-	// with wrong ones 6, 2 and 1 were not
+	return best > deviation
 }
 
 func (t *search) reportCleaning(w io.Writer) {

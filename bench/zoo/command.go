@@ -2,9 +2,7 @@
 // be led astray.
 //
 // f and g are means over samples of ψ(u), u_k = a_kᵀy + b_kᵀx + c_k, with a quadratic part and
-// weights of y_i² (oracle.go). Kinds draw rows and ψ (kinds.go); quadratic ones also come as
-// simulators of known mean (quadratics.go), other streams read a table without end. solve.go has
-// exact solutions and descent.
+// weights of y_i². Quadratic streams are simulators of known mean, others read a table without end.
 package zoo
 
 import (

@@ -211,6 +211,8 @@ func TestCommand(t *testing.T) {
 	assert.Contains(t, first, "on 4 problems of seed 1")
 	_, again, _ := bench("-problems", "4", "-samples", "60")
 	assert.Equal(t, first, again)
+	_, lost, _ := bench("-seed", "7001", "-only", "73", "-fresh") // f is known before g
+	assert.Contains(t, lost, "0 of 1 runs")
 	for _, bad := range [][]string{{"-method", "nobody"}, {"-problems", "0"}, {"-trials", "0"}, {"-samples", "0"},
 		{"-problems", "1000001"}, {"-only", "-5"}} {
 		status, _, stderr := bench(bad...)

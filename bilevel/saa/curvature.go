@@ -212,9 +212,8 @@ func divide(n float64, vectors ...[]float64) {
 	}
 }
 
-// metric sets sub to |B| of the free entries, in units ℓ and of scale: the eigenvalues of B with their signs
-// taken away, and raised to 2⁻⁴⁰ of the largest, or where B is 0 of the slope h. If graded, rows that are
-// below 2⁻³⁰ of the largest are first brought there, and afterwards back.
+// metric sets sub to |B| of the free entries, in units ℓ and of scale: its eigenvalues without their signs, and
+// raised to 2⁻⁴⁰ of the largest, or where B is 0 of the slope h. If graded, rows below 2⁻³⁰ are lifted first.
 func (c *curvature) metric(unit, h []float64, graded bool) error {
 	n := len(c.free)
 	c.below, c.scale = 1, 0

@@ -27,16 +27,16 @@
 //	         no farther than to 1/N of that for less than stat, or |h_i| < σ_i; and ℓ_i is 16 times the way at most on
 //	         which x_i alone makes its row of g_xy another; one for all in a bilevel.Set that has no metric
 //	learn    with q = f_x − g_xy v + Jᵀ(f_y − g_yy v), v and J fixed:  B e_i = [q(z + ε(e_i, Je_i)) − q(z)]/ε
-//	metric   M = |B| on the entries that may move, in units ℓ
+//	resolve  at the start ‖y‖_H counts as no less than 2³⁰ times what g_y does not tell from y
+//	metric   M = |B| on the entries that may move, in units ℓ; rows next to 0 are lifted on sums
 //	find     s = argmin hᵀs + ½sᵀMs  over x + s in X,  |s_i| ≤ Δℓ_i·min(1, |h_i|/σ_i),  σ_i the standard error of h_i
 //	drift    B is asked anew where ‖(DEᵀ + EDᵀ)s‖_M⁻¹ > 4‖s‖_M, D the change of Jᵀ since
 //	turn     within bounds, s goes on along an eigenvector of B with λ < 0, to Δ or to the bound, if ½|λ| times the square
 //	         of that way is more than stat, and than what the step promises without it
 //	follow   x⁺ = x + s,  y⁺ = y + u + Js, but y + Js, and no step unread, where u leaps: ‖u‖_H > 8‖y‖_H, and ⅛ of the largest
-//	unread   x⁺ stands as it is while the remainder of the model is below a tenth of the standard error
-//	         of h, and no x_i without a width goes beyond Δℓ, or moves what it acts on by its size, nor any from
-//	         where all were read to a quarter of its distance to a bound; the remainder is taken from the last
-//	         steps read, and grows with the length or its square, or with J; none is known after a step back
+//	unread   x⁺ stands as it is while the remainder of the model, by the last steps read and by drift, is below
+//	         a tenth of the standard error of h, and no x_i without a width goes beyond Δℓ, or moves what it acts
+//	         on by its size, nor any to a quarter of its distance to a bound
 //	share    else, as near, the first n samples are asked at z and z⁺, and the sums at z⁺ are those at z and N/n
 //	         times what those of the part changed by; n = D‖x⁺ − x_a‖²_M/(.3²stat), all were asked last at x_a,
 //	         D is 1 or the variance of a sample's share of h⁺ − h, over ‖s‖²; all if n > N/4
@@ -101,13 +101,12 @@
 // Above dx = 200, within bounds or none, no dx² numbers are kept. Blocks double, and all samples
 // are asked at each point, or as many as [Newton.Calls] pays for. A step minimises hᵀs + ½sᵀ∇²Fs over
 // the bounds and |s_i| ≤ Δℓ_i, by conjugate gradients on the free face with products with ∇²F
-// (implicit.Function), each of which asks all samples at one more point; on a stream until a round gains a
-// fifth of the mean, at most 40, and 120 near a stationary point of a sum. ϱ and Δ are as above; a step
-// that fails is tried at a quarter of itself first. Steps go on until one promises a tenth of what the new samples
-// brought. ℓ_i² ≤ ‖y‖_H‖v‖_H/|D_i|, D = diag(f_xx − vᵀg_yxx), unless that is seen not to be diagonal. x_i stays where
-// less than 3 groups of samples know it, or its effect is rounding; groups are not weighed. Gap is what F fell by in
-// the block, times the new samples' share of h. Memory 3dx·dy + 25dx + 3dy² numbers. Between the ends of blocks the
-// answer is that of half the samples; units of y are not kept bit for bit.
+// (implicit.Function), each of all samples at one more point; on a stream until a round gains a fifth of
+// the mean. ϱ and Δ are as above; a step that fails is tried at a quarter first. Steps go on until one
+// promises a tenth of what the new samples brought. ℓ_i² ≤ ‖y‖_H‖v‖_H/|D_i|, D = diag(f_xx − vᵀg_yxx), if that is
+// diagonal. x_i stays where less than 3 groups of samples know it; groups are not weighed. Gap is what F
+// fell by in the block, times the new samples' share of h. Memory 3dx·dy + 25dx + 3dy² numbers. Between the
+// ends of blocks the answer is that of half the samples; units of y are not kept bit for bit.
 //
 // # Sources
 //

@@ -79,9 +79,8 @@ func (m *newton) Health() bilevel.Health {
 	return h
 }
 
-// flat lists the entries of x that f does not feel, and no sample so far, or only where v or rounding hides it;
-// and those without bounds that have less than a thousandth of the most effect on y* that they had. None are
-// minima, where F curves up, as x_i² at 0.
+// flat lists the entries of x that neither f feels nor a sample, or only where v or rounding hides it, and those
+// without bounds that have lost all but a thousandth of their effect on y*; none where F curves up, as x_i² at 0.
 func (m *newton) flat() (list []int) {
 	p, c := m.now, m.curve
 	for i, x := range p.x {

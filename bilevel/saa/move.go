@@ -366,8 +366,7 @@ func (m *newton) begin(it *bilevel.Iteration) error {
 	return m.read(it, m.now, nil)
 }
 
-// resolve sets norm to the size that y would have to have at least, so that g_y tells 2⁻²⁰ of it: y* at the start may be
-// 0 but for rounding, which is no length.
+// resolve sets norm: y* at the start may be rounding, which is no length. g_y tells 2⁻³⁰ of norm.
 func (m *newton) resolve(it *bilevel.Iteration, p, t *point) error {
 	norm := p.normH(p.y)
 	for size := 1.0; norm > 0 && size < 0x1p100; size *= 0x1p10 {

@@ -35,11 +35,10 @@ const (
 // Newton is Newton's method on growing samples, see the package comment. Its zero value is ready:
 // there is nothing to choose. x and y leave the start after 2(dx + dy) samples of each kind, 2(200 + dy) at most.
 type Newton struct {
-	// Calls bounds the evaluations that the method makes in the long run, over all oracles, for a
-	// pair of samples ξ and φ: 4 ask each sample once, the others ask all samples again where the
-	// model is not good enough. At first it takes 500·Calls for each entry of x and y besides. At
-	// least 8. Default 80. With fewer, x moves less where g is far from quadratic. On finite sums
-	// that have been read once, a pass asks all terms once, whatever Calls is, and again while it allows.
+	// Calls bounds the evaluations, over all oracles, for a pair of samples ξ and φ in the long run: 4
+	// ask each sample once, the others ask old ones again where the model is not good enough. At first
+	// there are 500·Calls for each entry of x and y besides. At least 8. Default 80. With fewer, x moves
+	// less where g is far from quadratic. A pass over a sum that has been read asks all terms once in any case.
 	Calls float64
 }
 
@@ -130,6 +129,11 @@ func (m *newton) Step(it *bilevel.Iteration) error {
 		copy(m.now.y, it.Y())
 		if it.K() == 0 {
 			m.now.begin(m.now.x, m.now.y)
+			for i, x := range m.now.x { // what is less is 0 but for rounding
+				if math.Abs(x) > 0x1p-40 {
+					m.curve.span[i] = math.Abs(x)
+				}
+			}
 		}
 		m.sizes = [2]float64{}
 		if ready, err := m.take(it, known); err != nil || !ready {

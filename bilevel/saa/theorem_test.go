@@ -337,7 +337,6 @@ func TestPartTakesABadStepBack(t *testing.T) {
 	assert.Less(t, credit-m.credit, 4096.)
 }
 
-// A step that promises more than stat is read, once what came in since the last reading pays for it.
 func TestPaid(t *testing.T) {
 	for read, goes := range map[int]bool{0: true, 4096: false} {
 		m, it := after(t, 1, 0, 4096)

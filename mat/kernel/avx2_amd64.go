@@ -71,9 +71,6 @@ func outerVector(s Shape, a []float64, lda int, f float64, x, y []float64) {
 }
 
 func sumSquaresVector(s Shape, a []float64, lda int) float64 {
-	if wide() {
-		return sumSquaresAVX512(s, a, lda)
-	}
 	var s0, s1, s2, s3 vec
 	for i := 0; i < s.Rows; i++ {
 		w := s.width(i)
@@ -415,10 +412,6 @@ func rotateVector(x, y []float64, s, tau float64) {
 }
 
 func solveUpperTransVector(x, u []float64, ld int) {
-	if wide() && len(x) >= vectorWide {
-		solveUpperTransAVX512(x, u, ld)
-		return
-	}
 	n := len(x)
 	i := 0
 	for ; i+3 < n; i += 4 {
@@ -460,10 +453,6 @@ func solveUpperTransVector(x, u []float64, ld int) {
 }
 
 func solveUpperVector(x, u []float64, ld int) {
-	if wide() && len(x) >= vectorWide {
-		solveUpperAVX512(x, u, ld)
-		return
-	}
 	n := len(x)
 	var t [4][8]float64
 	i := n - 4
@@ -609,10 +598,6 @@ func edgeVector(s *Strip, edge []float64, j, w, nr int) {
 }
 
 func packRowsVector(dst, b []float64, stride, k, w int) {
-	if wide() {
-		packRowsAVX512(dst, b, stride, k, w)
-		return
-	}
 	for ; w > Panel && (k-1)*stride+2*Panel <= len(b); w -= 2 * Panel {
 		from, to := b, dst
 		for range k {

@@ -28,38 +28,6 @@ func recurAVX512(s Shape, dst []float64, ldd int, tau float64, h []float64, ldh 
 	archsimd.ClearAVXUpperBits()
 }
 
-func sumSquaresAVX512(s Shape, a []float64, lda int) float64 {
-	var s0, s1, s2, s3 vec8
-	for i := 0; i < s.Rows; i++ {
-		w := s.width(i)
-		x := a[i*lda:][:w]
-		j := 0
-		for ; j+4*Panel <= w; j += 4 * Panel {
-			r := x[j : j+4*Panel : j+4*Panel]
-			y := archsimd.LoadFloat64x8Array((*array8)(r))
-			s0 = y.MulAdd(y, s0)
-			y = archsimd.LoadFloat64x8Array((*array8)(r[Panel:]))
-			s1 = y.MulAdd(y, s1)
-			y = archsimd.LoadFloat64x8Array((*array8)(r[2*Panel:]))
-			s2 = y.MulAdd(y, s2)
-			y = archsimd.LoadFloat64x8Array((*array8)(r[3*Panel:]))
-			s3 = y.MulAdd(y, s3)
-		}
-		for ; j+Panel <= w; j += Panel {
-			y := archsimd.LoadFloat64x8Array((*array8)(x[j : j+Panel : j+Panel]))
-			s0 = y.MulAdd(y, s0)
-		}
-		if j < w {
-			y, _ := archsimd.LoadFloat64x8Part(x[j:])
-			s1 = y.MulAdd(y, s1)
-		}
-	}
-	var t [8]float64
-	s0.Add(s1).Add(s2.Add(s3)).StoreArray((*array8)(t[:]))
-	archsimd.ClearAVXUpperBits()
-	return Sum(&t)
-}
-
 func axpyAVX512(y []float64, s float64, x []float64) {
 	x = x[:len(y)]
 	a := archsimd.BroadcastFloat64x8(s)
@@ -221,91 +189,6 @@ func subRowsAVX512(y, s, x []float64, ld int) {
 	archsimd.ClearAVXUpperBits()
 }
 
-func solveUpperTransAVX512(x, u []float64, ld int) {
-	n := len(x)
-	i := 0
-	for ; i+3 < n; i += 4 {
-		r0, r1, r2, r3 := u[i*ld:][:n], u[(i+1)*ld:][:n], u[(i+2)*ld:][:n], u[(i+3)*ld:][:n]
-		c := x[i : i+4]
-		v0 := c[0] * (1 / r0[i])
-		v1 := (c[1] - r0[i+1]*v0) * (1 / r1[i+1])
-		v2 := (c[2] - r0[i+2]*v0 - r1[i+2]*v1) * (1 / r2[i+2])
-		v3 := (c[3] - r0[i+3]*v0 - r1[i+3]*v1 - r2[i+3]*v2) * (1 / r3[i+3])
-		c[0], c[1], c[2], c[3] = v0, v1, v2, v3
-		f0, f1, f2, f3 := archsimd.BroadcastFloat64x8(-v0), archsimd.BroadcastFloat64x8(-v1), archsimd.BroadcastFloat64x8(-v2), archsimd.BroadcastFloat64x8(-v3)
-		j := i + 4
-		for ; j+Panel <= n; j += Panel {
-			d := x[j : j+Panel : j+Panel]
-			s := f0.MulAdd(archsimd.LoadFloat64x8Array((*array8)(r0[j:j+Panel:j+Panel])), archsimd.LoadFloat64x8Array((*array8)(d)))
-			t := f1.Mul(archsimd.LoadFloat64x8Array((*array8)(r1[j : j+Panel : j+Panel])))
-			s = f2.MulAdd(archsimd.LoadFloat64x8Array((*array8)(r2[j:j+Panel:j+Panel])), s)
-			t = f3.MulAdd(archsimd.LoadFloat64x8Array((*array8)(r3[j:j+Panel:j+Panel])), t)
-			s.Add(t).StoreArray((*array8)(d))
-		}
-		if j < n {
-			s, _ := archsimd.LoadFloat64x8Part(x[j:])
-			a, _ := archsimd.LoadFloat64x8Part(r0[j:])
-			s = f0.MulAdd(a, s)
-			a, _ = archsimd.LoadFloat64x8Part(r1[j:])
-			s = f1.MulAdd(a, s)
-			a, _ = archsimd.LoadFloat64x8Part(r2[j:])
-			s = f2.MulAdd(a, s)
-			a, _ = archsimd.LoadFloat64x8Part(r3[j:])
-			s = f3.MulAdd(a, s)
-			s.StorePart(x[j:])
-		}
-		archsimd.ClearAVXUpperBits()
-	}
-	for ; i < n; i++ {
-		x[i] *= 1 / u[i*ld+i]
-		axpyRow(x[i+1:], -x[i], u[i*ld+i+1:])
-	}
-}
-
-func solveUpperAVX512(x, u []float64, ld int) {
-	n := len(x)
-	var t [4][8]float64
-	i := n - 4
-	for ; i >= 0; i -= 4 {
-		r0, r1, r2, r3 := u[i*ld:][:n], u[(i+1)*ld:][:n], u[(i+2)*ld:][:n], u[(i+3)*ld:][:n]
-		var s0, s1, s2, s3 vec8
-		j := i + 4
-		for ; j+Panel <= n; j += Panel {
-			y := archsimd.LoadFloat64x8Array((*array8)(x[j : j+Panel : j+Panel]))
-			s0 = archsimd.LoadFloat64x8Array((*array8)(r0[j:j+Panel:j+Panel])).MulAdd(y, s0)
-			s1 = archsimd.LoadFloat64x8Array((*array8)(r1[j:j+Panel:j+Panel])).MulAdd(y, s1)
-			s2 = archsimd.LoadFloat64x8Array((*array8)(r2[j:j+Panel:j+Panel])).MulAdd(y, s2)
-			s3 = archsimd.LoadFloat64x8Array((*array8)(r3[j:j+Panel:j+Panel])).MulAdd(y, s3)
-		}
-		if j < n {
-			y, _ := archsimd.LoadFloat64x8Part(x[j:])
-			a, _ := archsimd.LoadFloat64x8Part(r0[j:])
-			s0 = a.MulAdd(y, s0)
-			a, _ = archsimd.LoadFloat64x8Part(r1[j:])
-			s1 = a.MulAdd(y, s1)
-			a, _ = archsimd.LoadFloat64x8Part(r2[j:])
-			s2 = a.MulAdd(y, s2)
-			a, _ = archsimd.LoadFloat64x8Part(r3[j:])
-			s3 = a.MulAdd(y, s3)
-		}
-		s0.StoreArray((*array8)(t[0][:]))
-		s1.StoreArray((*array8)(t[1][:]))
-		s2.StoreArray((*array8)(t[2][:]))
-		s3.StoreArray((*array8)(t[3][:]))
-		archsimd.ClearAVXUpperBits()
-		c := x[i : i+4]
-		v3 := (c[3] - Sum(&t[3])) * (1 / r3[i+3])
-		v2 := (c[2] - Sum(&t[2]) - r2[i+3]*v3) * (1 / r2[i+2])
-		v1 := (c[1] - Sum(&t[1]) - r1[i+3]*v3 - r1[i+2]*v2) * (1 / r1[i+1])
-		v0 := (c[0] - Sum(&t[0]) - r0[i+3]*v3 - r0[i+2]*v2 - r0[i+1]*v1) * (1 / r0[i])
-		c[0], c[1], c[2], c[3] = v0, v1, v2, v3
-	}
-	archsimd.ClearAVXUpperBits()
-	for i += 3; i >= 0; i-- {
-		x[i] = (x[i] - Dot(x[i+1:], u[i*ld+i+1:])) * (1 / u[i*ld+i])
-	}
-}
-
 func stripAVX512(s *Strip) {
 	var t tile
 	t.a, t.b, t.alpha = s.Scratch[4*3*Panel:][:4*Panel*Padded(s.K)+1], s.B, s.Alpha
@@ -401,48 +284,6 @@ func edgeAVX512(s *Strip, edge []float64, j, w, nr int) {
 			v.StorePart(c[q:])
 		}
 	}
-}
-
-func packRowsAVX512(dst, b []float64, stride, k, w int) {
-	for ; w > Panel && (k-1)*stride+2*Panel <= len(b); w -= 2 * Panel {
-		from, to := b, dst
-		for range k {
-			r, d := (*[2 * Panel]float64)(from), (*[PanelStep + Panel]float64)(to)
-			{
-				const q = 0
-				x, y := archsimd.LoadFloat64x8Array((*array8)(r[q:q+Panel])), archsimd.LoadFloat64x8Array((*array8)(r[Panel+q:Panel+q+Panel]))
-				x.StoreArray((*array8)(d[q : q+Panel]))
-				y.StoreArray((*array8)(d[PanelStep+q : PanelStep+q+Panel]))
-			}
-			from, to = from[min(stride, len(from)):], to[Panel:]
-		}
-		if k < Padded(k) {
-			archsimd.ClearAVXUpperBits()
-			clear(dst[k*Panel : Padded(k)*Panel])
-			clear(dst[PanelStep+k*Panel : PanelStep+Padded(k)*Panel])
-		}
-		b, dst = b[2*Panel:], dst[2*PanelStep:]
-	}
-	for ; w > 0; w -= Panel {
-		p := 0
-		for ; p < k && p*stride+Panel <= len(b); p++ {
-			r, d := (*[Panel]float64)(b[p*stride:]), (*[Panel]float64)(dst[p*Panel:])
-			{
-				const q = 0
-				archsimd.LoadFloat64x8Array((*array8)(r[q : q+Panel])).StoreArray((*array8)(d[q : q+Panel]))
-			}
-		}
-		for ; p < k; p++ {
-			archsimd.ClearAVXUpperBits()
-			copy(dst[p*Panel:(p+1)*Panel], b[p*stride:][:min(w, Panel)])
-		}
-		if k < Padded(k) {
-			archsimd.ClearAVXUpperBits()
-			clear(dst[k*Panel : Padded(k)*Panel])
-		}
-		b, dst = b[min(Panel, len(b)):], dst[PanelStep:]
-	}
-	archsimd.ClearAVXUpperBits()
 }
 
 func divideAVX512(f *Upper, i int, d *Elimination) {

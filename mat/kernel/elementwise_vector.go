@@ -71,9 +71,6 @@ func outerVector(s Shape, a []float64, lda int, f float64, x, y []float64) {
 
 // sumSquaresVector keeps four vectors of sums over all rows.
 func sumSquaresVector(s Shape, a []float64, lda int) float64 {
-	if wide() {
-		return sumSquaresAVX512(s, a, lda)
-	}
 	var s0, s1, s2, s3 vec
 	for i := 0; i < s.Rows; i++ {
 		w := s.width(i)

@@ -4,10 +4,6 @@ package kernel
 
 // solveUpperTransVector solves four rows, and subtracts them from what is right of them.
 func solveUpperTransVector(x, u []float64, ld int) {
-	if wide() && len(x) >= vectorWide {
-		solveUpperTransAVX512(x, u, ld)
-		return
-	}
 	n := len(x)
 	i := 0
 	for ; i+3 < n; i += 4 {
@@ -51,10 +47,6 @@ func solveUpperTransVector(x, u []float64, ld int) {
 // solveUpperVector subtracts from four rows, the last first, what is known on their right, and
 // solves them.
 func solveUpperVector(x, u []float64, ld int) {
-	if wide() && len(x) >= vectorWide {
-		solveUpperAVX512(x, u, ld)
-		return
-	}
 	n := len(x)
 	var t [4][8]float64
 	i := n - 4

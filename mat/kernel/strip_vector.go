@@ -112,10 +112,6 @@ func edgeVector(s *Strip, edge []float64, j, w, nr int) {
 // packRowsVector packs two panels at a time, and whole rows as long as there is memory for them:
 // what comes from beyond w stands in columns that nobody asks for.
 func packRowsVector(dst, b []float64, stride, k, w int) {
-	if wide() {
-		packRowsAVX512(dst, b, stride, k, w)
-		return
-	}
 	for ; w > Panel && (k-1)*stride+2*Panel <= len(b); w -= 2 * Panel {
 		from, to := b, dst
 		for range k {

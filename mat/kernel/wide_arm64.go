@@ -7,15 +7,11 @@ package kernel
 func recurAVX512(s Shape, dst []float64, ldd int, tau float64, h []float64, ldh int, old []float64, ldo int, now []float64, ldn int) {
 	panic("no wide vectors")
 }
-func sumSquaresAVX512(s Shape, a []float64, lda int) float64   { panic("no wide vectors") }
 func axpyAVX512(y []float64, s float64, x []float64)           { panic("no wide vectors") }
 func mulVecAVX512(dst, a []float64, lda int, x []float64)      { panic("no wide vectors") }
 func mulVecTransAVX512(dst, a []float64, lda int, x []float64) { panic("no wide vectors") }
 func mulVecSymAVX512(dst, a []float64, lda int, x []float64)   { panic("no wide vectors") }
 func subRowsAVX512(y, s, x []float64, ld int)                  { panic("no wide vectors") }
-func solveUpperTransAVX512(x, u []float64, ld int)             { panic("no wide vectors") }
-func solveUpperAVX512(x, u []float64, ld int)                  { panic("no wide vectors") }
 func stripAVX512(s *Strip)                                     { panic("no wide vectors") }
-func packRowsAVX512(dst, b []float64, stride, k, w int)        { panic("no wide vectors") }
 func subtractAVX512(f *Upper, p, k, i int)                     { panic("no wide vectors") }
 func divideAVX512(f *Upper, i int, d *Elimination)             { panic("no wide vectors") }

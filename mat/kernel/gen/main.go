@@ -4,11 +4,9 @@
 //
 //	go generate
 //
-// All functions of a source are over several lines and named in Vector, and speak of archsimd in the
-// words of vector_arm64.go: vec, array, load, loadPart, spread, lanes, wide and clearUpper.
-//
-// Where 512 bits are faster a function fooVector calls fooAVX512 first of all, in an if of its own.
-// That is fooVector without this if, and with longer vectors; those of vector_amd64.go are kept.
+// Functions of a source are over several lines, named in Vector, and use the words of vector_arm64.go.
+// Where 512 bits are faster, fooVector calls fooAVX512 first of all, in an if of its own: fooVector
+// without this if, and with longer vectors, if vector_amd64.go has none.
 package main
 
 import (
