@@ -19,7 +19,8 @@ import (
 const (
 	mostRungs   = 9
 	leastWeight = 1e-10
-	idleRungs   = 3 // without a gain in held-out loss end the search
+	idleGain    = 0.05 // of the held-out loss's standard error, for which work goes on
+	idleRungs   = 3    // without a gain in held-out loss end the search
 )
 
 type fold struct {
@@ -97,8 +98,8 @@ func deal(d *data.Data, kin []int, regression bool, parts int, seeds ...uint64) 
 	return of
 }
 
-// kin returns for each row the first of its kind: of one name (-id), or where all names differ and are followed by
-// nil, of the same features, if such rows never differ in label. It returns nil if no two rows are of a kind.
+// kin returns for each row the first of its kind: of one name, or where all differ and nil follows, of the same
+// features, if these never differ in label; nil where no two rows are of a kind.
 func kin(d *data.Data, kinds ...[]string) []int {
 	var h maphash.Hash
 	for _, names := range kinds {
@@ -165,7 +166,10 @@ func (t *search) runExact(ctx context.Context, p *kit.Progress) error {
 			return err
 		}
 		r.take(list, t.Seed)
-		for n == 1 && t.open && r.Lambda <= t.Lo && t.Lo > leastWeight {
+		for n == 1 && t.open && t.Lo > leastWeight {
+			if d, _ := difference(list[1].losses, list[0].losses); r.Lambda > t.Lo || d < idleGain*r.Error {
+				break
+			}
 			t.Lo /= 1000
 			more, err := t.try(ctx, r, folds, all, kit.Ratios(t.Lo, t.Lo*math.Sqrt(1e5), 6))
 			if err != nil { // g_yy is singular
@@ -179,7 +183,7 @@ func (t *search) runExact(ctx context.Context, p *kit.Progress) error {
 		}
 		r.seconds = time.Since(began)
 		t.results, t.candidates = append(t.results, r), append(t.candidates, list...)
-		if r.HeldOut < t.results[best].HeldOut {
+		if d, _ := difference(t.results[best].losses, r.losses); d > float64(b2i(idle == 1))*idleGain*r.Error {
 			best = n
 		}
 	}

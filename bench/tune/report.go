@@ -195,7 +195,7 @@ func (t *search) warnings() (list []string) {
 	if d, e := difference(t.chosen().losses, t.results[0].losses); d > 0 && t.chosen().Dropped < len(t.used) {
 		list = append(list, fmt.Sprintf("a constant has a lower held-out loss, by %.3g ± %.2g: the features may tell nothing", d, e))
 	}
-	if edge := t.results[1].Lambda; edge <= t.Lo && t.Lo > leastWeight && t.results[1].Dropped < len(t.used) {
+	if edge := t.results[1].Lambda; edge <= t.Lo && (!t.open || t.Solver == solverSAA) && t.results[1].Dropped < len(t.used) {
 		list = append(list, fmt.Sprintf("one weight for all is at the lower end of the range, %.3g: see -lo", edge))
 	}
 	return list

@@ -112,7 +112,7 @@ func Tune(ctx context.Context, args []string, out kit.Terminal) error {
 	fs.IntVar(&o.Folds, "folds",
 		0, "folds; 1: one split (default: 5, dealt up to 8 times, or 1 where 5 take long on 5000 rows or more)")
 	fs.IntVar(&o.Steps, "steps", 0, "steps of SAA-Newton, which they make the solver (default: 20000, or one a training row)")
-	fs.Float64Var(&o.Lo, "lo", 1e-5, "least weight for all features; by default at most 0.01 over the rows, less where the best is there")
+	fs.Float64Var(&o.Lo, "lo", 1e-5, "least weight for all features; at most 0.01 over the rows by default, less where the best is so")
 	fs.Float64Var(&o.Hi, "hi", 10, "largest weight; beyond it a feature is dropped")
 	fs.StringVar(&o.Loss, "loss", "logistic", "`NAME` of the loss: logistic (classes) or squared (regression)")
 	fs.StringVar(&o.Intercept, "intercept", "free", "`HOW` the intercept is trained: free, or penalised like a feature")
