@@ -205,17 +205,22 @@ func (c *climber) expand() {
 func (c *climber) width() int { return len(c.u) / c.outputs }
 
 func (c *climber) reweigh() error {
-	if err := kit.FirstOf(c.p.HessG(c.hess, c.x, c.u, nil), c.chol.Factor(c.hess)); err != nil {
+	blocks := c.near // of several classes: their full inverse takes classes² as long
+	if c.outputs == 1 {
+		if err := kit.FirstOf(c.p.HessG(c.hess, c.x, c.u, nil), c.chol.Factor(c.hess)); err != nil {
+			return err
+		}
+		blocks = []chol.Cholesky{c.chol}
+	} else if err := c.mix(); err != nil {
 		return err
 	}
-	c.chol.Inverse(c.hess)
 	variance, mean, largest := 1/float64(c.rows.Rows()), 0.0, 0
 	if c.options.Loss == hyperopt.Squared {
 		variance *= 2 * c.options.Loss.Mean(c.rows, c.y)
 	}
 	squares := make([]float64, len(c.relative))
 	for j, d := 0, c.rows.Dim; j < c.outputs; j++ {
-		spread := c.spread(j * c.width())
+		spread := c.spread(&blocks[j])
 		for k, i := range c.active {
 			if c.weights[i] != dropped {
 				squares[i] += c.y[j*d+i]*c.y[j*d+i] + variance*spread[k]
@@ -237,17 +242,18 @@ func (c *climber) reweigh() error {
 	return c.prepare()
 }
 
-// spread returns the entries of g_yy⁻¹ of the active features, for the class at so many unknowns.
-func (c *climber) spread(at int) []float64 {
-	list := make([]float64, len(c.active))
+// spread returns the diagonal of a block of g_yy⁻¹, of active features.
+func (c *climber) spread(block *chol.Cholesky) []float64 {
+	list, inverse := make([]float64, len(c.active)), mat.NewSym(c.width())
+	block.Inverse(inverse)
 	if c.q == nil {
 		for k := range list {
-			list[k] = c.hess.At(at+k, at+k)
+			list[k] = inverse.At(k, k)
 		}
 		return list
 	}
 	// with z_i = √r_i·y_i: (I − QᵀQ)/(2λ) + QᵀSQ, S the block of the coordinates
-	s := &mat.Sym{N: c.q.Rows, Stride: c.hess.Stride, Data: c.hess.Data[at*(c.hess.Stride+1):]}
+	s := &mat.Sym{N: c.q.Rows, Stride: inverse.Stride, Data: inverse.Data}
 	sq, length, inside := mat.NewDense(s.N, c.q.Cols), make([]float64, c.q.Cols), make([]float64, c.q.Cols)
 	mat.MulSym(sq, s, c.q)
 	for a := range s.N {

@@ -70,8 +70,8 @@ func inAndOut(of []int, k int) (in, out []int) {
 	return in, out
 }
 
-// deal deals the rows to parts, kin to one part, with the same share of each class. It returns nil if
-// there are no kin, or a part would have no row, or all others no row of a class.
+// deal deals the rows to parts, kin to one, with the same share of each class; nil if there are no kin, or
+// a part would have no row, or all others none of a class.
 func deal(d *data.Data, kin []int, regression bool, parts int, seeds ...uint64) []int {
 	of, seen, all := slices.Repeat([]int{-1}, len(kin)), map[float64]int{}, map[float64]bool{}
 	for _, i := range rand.New(rand.NewPCG(seeds[0], seeds[1])).Perm(len(kin)) {
@@ -143,7 +143,7 @@ func (t *search) runExact(ctx context.Context, p *kit.Progress) error {
 		return err
 	}
 	lambdas, best, idle := []float64{dropped}, 0, idleRungs
-	if t.design.Rows() > 100*len(t.used) { // weights hardly matter
+	if t.design.Rows() > 100*len(t.used) { // weights matter little
 		idle = 1
 	}
 	for n := 0; n < mostRungs+1 && n <= max(best, 1)+idle; n++ { // 0 is the constant

@@ -43,8 +43,8 @@ func (c *checker) gradient(name, value string, inX, inY bool, left string, compa
 	}
 }
 
-// differentiable are the places for differences, with the exact value of a simulator, or once that of a sum that
-// is not too dear: a mistake may be in few terms.
+// differentiable are the places for differences, with the exact value of a simulator, or once that of a
+// sum, if not too dear: a mistake may be in few terms.
 func (c *checker) differentiable(o *oracle) []point {
 	n := c.sizes[o.stream]
 	list := c.places(o, n == 0 && !o.noExact)
