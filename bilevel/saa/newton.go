@@ -129,7 +129,7 @@ func (m *newton) Step(it *bilevel.Iteration) error {
 		copy(m.now.y, it.Y())
 		if it.K() == 0 {
 			m.now.begin(m.now.x, m.now.y)
-			for i, x := range m.now.x { // what is less is 0 but for rounding
+			for i, x := range m.now.x { // less is rounding
 				if math.Abs(x) > 0x1p-40 {
 					m.curve.span[i] = math.Abs(x)
 				}
