@@ -106,7 +106,7 @@ func kin(d *data.Data, kinds ...[]string) []int {
 		first, at, clash := make([]int, d.Rows()), map[any]int{}, false
 		for i := range first {
 			var key any = hashRow(&h, d, i, 0)
-			if names != nil {
+			if names != nil && names[i] != "" {
 				key = names[i]
 			}
 			if _, seen := at[key]; !seen {

@@ -45,6 +45,9 @@ func (t *search) plan() error {
 			"-solver saa takes %d features, and there are %d", mostFeatures, len(t.used)),
 		wrong(t.folded() && t.Solver == solverSAA, "-folds goes with -solver exact: -solver saa works on one split"))
 	if err != nil || t.folded() {
+		if deal(t.design, t.kin, t.regression(), t.Folds, t.Seed, 'f') == nil { // too few kinds
+			t.kin = nil
+		}
 		return err
 	}
 	if t.parts = slices.Clone(t.split); t.split == nil {
