@@ -1,6 +1,4 @@
-// Package peers runs on gonum the benchmarks of stable/bench, by the same names, on the same inputs, for
-//
-//	benchstat -ignore pkg gonum.txt stable.txt
+// Package peers runs on gonum the benchmarks of stable/bench, by the same names, for benchstat -ignore pkg.
 package peers
 
 import (

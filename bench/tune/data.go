@@ -33,6 +33,7 @@ type dataSet struct {
 	means        []float64
 	classes      []string
 	kin          []int        // of the design rows
+	apart        bool         // these are too few to be dealt
 	design, test *data.Data   // training and validation rows together; test rows
 	split        []*data.Data // training and validation rows, where the user has split them
 	scaler       *data.Scaler
@@ -90,6 +91,11 @@ func readData(o options, paths []string) (*dataSet, error) {
 	if len(sets) == 1 { // a quarter of the rows are for the test
 		if of := deal(sets[0], kin(sets[0], sets[0].IDs), regression, 4, o.Seed, 't'); o.ID != "" && of != nil {
 			in, out := inAndOut(of, 0)
+			for k := range 4 { // the nearest to a quarter
+				if i, o := inAndOut(of, k); max(4*len(o)-len(of), len(of)-4*len(o)) < max(4*len(out)-len(of), len(of)-4*len(out)) {
+					in, out = i, o
+				}
+			}
 			sets = []*data.Data{sets[0].Subset(in), sets[0].Subset(out)}
 		} else if sets, err = splitter(sets[0], regression)(o.Seed, 3, 1); err != nil {
 			return nil, err

@@ -45,13 +45,12 @@ func (t *search) climbers() (list []fold, err error) {
 	return list, nil
 }
 
-// folds returns the rows in and out of the training of each fold.
 func (t *search) folds(repeat int) (in, out [][]int) {
-	seed := 'f' + uint64(repeat)<<8
-	of := deal(t.design, t.kin, t.regression(), t.Folds, t.Seed, seed)
-	if of == nil {
-		of = deal(t.design, ascending(make([]float64, t.design.Rows())), t.regression(), t.Folds, t.Seed, seed)
+	kin := t.kin
+	if kin == nil || t.apart {
+		kin = ascending(make([]float64, t.design.Rows()))
 	}
+	of := deal(t.design, kin, t.regression(), t.Folds, t.Seed, 'f'+uint64(repeat)<<8)
 	for k := range t.Folds {
 		i, o := inAndOut(of, k)
 		in, out = append(in, i), append(out, o)
@@ -73,33 +72,48 @@ func inAndOut(of []int, k int) (in, out []int) {
 // deal deals the rows to parts, kin to one, with the same share of each class; nil if there are no kin, or
 // a part would have no row, or all others none of a class.
 func deal(d *data.Data, kin []int, regression bool, parts int, seeds ...uint64) []int {
-	of, seen, all := slices.Repeat([]int{-1}, len(kin)), map[float64]int{}, map[float64]bool{}
+	of, size, total := slices.Repeat([]int{-1}, len(kin)), make([]int, len(kin)), make([]int, parts)
+	rows, only := map[float64][]int{}, map[float64]int{} // the part of a class; -1: there are several
+	for _, k := range kin {
+		size[k]++
+	}
+	single := !slices.ContainsFunc(size, func(n int) bool { return n > 1 })
 	for _, i := range rand.New(rand.NewPCG(seeds[0], seeds[1])).Perm(len(kin)) {
 		k, class := kin[i], 0.0
 		if !regression {
 			class = d.Label[k]
 		}
-		if of[k] < 0 {
-			of[k] = seen[class] % parts
-			seen[class]++
+		if rows[class] == nil {
+			rows[class] = make([]int, parts)
 		}
-		of[i], all[d.Label[i]] = of[k], true
+		if own, best := rows[class], 0; of[k] < 0 {
+			for p := range parts {
+				if own[p] < own[best] || own[p] == own[best] && !single && total[p] < total[best] {
+					best = p
+				}
+			}
+			of[k], own[best], total[best] = best, own[best]+size[k], total[best]+size[k]
+		}
+		of[i] = of[k]
+		if p, seen := only[d.Label[i]]; !seen {
+			only[d.Label[i]] = of[k]
+		} else if p != of[k] {
+			only[d.Label[i]] = -1
+		}
 	}
-	for k := range parts {
-		in, out := inAndOut(of, k)
-		classes := map[float64]bool{}
-		for _, i := range in {
-			classes[d.Label[i]] = true
-		}
-		if len(out) == 0 || !regression && len(classes) < len(all) {
+	for _, p := range only {
+		if !regression && p >= 0 {
 			return nil
 		}
+	}
+	if slices.Min(total) == 0 {
+		return nil
 	}
 	return of
 }
 
-// kin returns for each row the first of its kind: of one name, or where all differ and nil follows, of the same
-// features, if these never differ in label; nil where no two rows are of a kind.
+// kin returns for each row the first of one name or, where all differ and nil follows, of the same features, if
+// these never differ in label; nil if there are none.
 func kin(d *data.Data, kinds ...[]string) []int {
 	var h maphash.Hash
 	for _, names := range kinds {
@@ -115,11 +129,26 @@ func kin(d *data.Data, kinds ...[]string) []int {
 			first[i] = at[key]
 			clash = clash || names == nil && d.Label[i] != d.Label[first[i]]
 		}
-		if len(at) < d.Rows() && !clash {
+		if len(at) < d.Rows() && !clash && (names != nil || varied(d, len(at))) {
 			return first
 		}
 	}
 	return nil
+}
+
+// varied says that a feature tells half of the kinds apart, as no category does.
+func varied(d *data.Data, kinds int) bool {
+	columns := make([]map[float64]bool, d.Dim)
+	for i := range d.Rows() {
+		col, val := d.Row(i)
+		for k, j := range col {
+			if columns[j] == nil {
+				columns[j] = map[float64]bool{}
+			}
+			columns[j][val[k]] = true
+		}
+	}
+	return slices.ContainsFunc(columns, func(c map[float64]bool) bool { return len(c) >= 20 && 2*len(c) >= kinds })
 }
 
 func hashRow(h *maphash.Hash, d *data.Data, i int, label float64) uint64 {
@@ -167,7 +196,7 @@ func (t *search) runExact(ctx context.Context, p *kit.Progress) error {
 		}
 		r.take(list, t.Seed)
 		for n == 1 && t.open && t.Lo > leastWeight {
-			if d, _ := difference(list[1].losses, list[0].losses); r.Lambda > t.Lo || d < idleGain*r.Error {
+			if d, _ := difference(list[1].losses, list[0].losses); r.Lambda > t.Lo || d < idleGain*r.Error || !t.regression() && r.HeldOut*float64(len(r.losses)) < 4 {
 				break
 			}
 			t.Lo /= 1000

@@ -45,8 +45,8 @@ func (t *search) plan() error {
 			"-solver saa takes %d features, and there are %d", mostFeatures, len(t.used)),
 		wrong(t.folded() && t.Solver == solverSAA, "-folds goes with -solver exact: -solver saa works on one split"))
 	if err != nil || t.folded() {
-		if deal(t.design, t.kin, t.regression(), t.Folds, t.Seed, 'f') == nil { // too few kinds
-			t.kin = nil
+		for r := 0; t.kin != nil && err == nil && r < t.repeats; r++ {
+			t.apart = t.apart || deal(t.design, t.kin, t.regression(), t.Folds, t.Seed, 'f'+uint64(r)<<8) == nil
 		}
 		return err
 	}

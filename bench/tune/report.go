@@ -71,8 +71,9 @@ func (t *search) describe(w io.Writer) {
 	if t.folded() {
 		fmt.Fprintf(w, "rows     %d to train and choose on, in %d folds × %d; %d for the test (seed %d)\n",
 			n.Design, n.Folds, t.repeats, n.Test, t.Seed)
-		if t.kin != nil {
-			fmt.Fprintf(w, "folds    rows that are copies, or of one name (-id), stay in one fold\n")
+		if t.kin != nil || t.apart {
+			fmt.Fprintf(w, "folds    rows that are copies, or of one name (-id), %s\n",
+				[]string{"stay in one fold", "stand in several: there are too few kinds"}[b2i(t.apart)])
 		}
 	} else {
 		fmt.Fprintf(w, "rows     %d training, %d validation, %d kept back to choose on, %d test (seed %d)\n",

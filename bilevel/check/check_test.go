@@ -95,14 +95,14 @@ var mistakes = []mistake{
 	}(), want: "same draw: GradF: f_y[0]:", message: "x or y alone"},
 	{name: "wrong in one term", after: func(c written) {
 		for _, s := range c.batch {
-			c.fy[1] += float64(b2i(s == 1)) / float64(len(c.batch))
+			c.fy[1] += map[bool]float64{true: 1}[s == 1] / float64(len(c.batch))
 		}
-		c.fy[1] += float64(b2i(len(c.batch) == 0)) / wholeSum
+		c.fy[1] += map[bool]float64{true: 1. / wholeSum}[len(c.batch) == 0]
 	}, want: "derivative: GradF: f_y[1]:"},
 	{name: "half of a projection", o: Options{Set: projects(func(dst, x []float64) { times(0.5, dst) })},
-		want: "projection: Options.Set: P(P(z)) − P(z):"},
+		want: "projection: Options.Set: (z − P(z))ᵀ(w − P(z)):"},
 	{name: "not the nearest point", o: Options{Set: projects(func(dst, x []float64) { times(1/max(1, maxAbs(x)), dst) })},
-		want: "projection: Options.Set: (z − P(z))ᵀ(P(w) − P(z)):"},
+		want: "projection: Options.Set: (z − P(z))ᵀ(w − P(z)):"},
 	{name: "other samples in g_xy than in g_y", batch: func(c written) (other []bilevel.Sample) {
 		for _, s := range c.batch {
 			other = append(other, (s+1)%wholeSum)
@@ -321,7 +321,7 @@ func TestRightProblems(t *testing.T) {
 		{"narrow", losses(few(1), lowerAlone, func(x, _ auto.Vec, _ bilevel.Sample) auto.Num { return x.At(0).Shift(-1e5).Scale(1e3) }),
 			Options{Set: bilevel.UniformBox(1, 1e5, 1e5+1e-3)}, nil, whole},
 		{"rare event", losses(auto.Losses{Dx: 1, Lower: 1, MeanF: mean}, func(x, y auto.Vec, s bilevel.Sample) auto.Num {
-			return y.At(0).Square().Scale(3000 * float64(b2i(rand.New(rand.NewPCG(uint64(s), 1)).Float64() < 1./3000)))
+			return y.At(0).Square().Scale(map[bool]float64{true: 3000}[rand.New(rand.NewPCG(uint64(s), 1)).Float64() < 1./3000])
 		}, first), Options{Seed: 1}, names{"unbiased: GradF: 1 of 2 entries have too few draws", "unbiased: ValueF: 1 of 1 entries"}, nil},
 		{"bare, but g_x", bareGX{newGood(), newGood()}, Options{}, append(names{"GradXG: no Values"}, noValues...),
 			append(names{"symmetry GradXG"}, basic...)},
@@ -346,7 +346,7 @@ func TestRightProblems(t *testing.T) {
 				c.fx[0]++
 			}
 		}}.of(made(quadratic.New(quadratic.Options{Dx: 3, Dy: 4, Seed: 2, Terms: 1 << 40, SigmaFy: 0.5}))), Options{},
-			names{"unbiased: GradF: 1 of 7 entries have too few draws that count, the least 0 of 1000, want 100: raise " +
+			names{"unbiased: GradF: 1 of 7 entries have too few draws that count, the least 0 of 10000, want 100: raise " +
 				"Samples, or MaxTerms to 1099511627776"}, nil},
 		{"too few draws", squared, Options{}, names{"unbiased: GradF: 1 of 2 entries have too few draws that count, " +
 			"the least 84 of 1000, want 100: raise Samples to 1800 or more", "unbiased: ValueF: 1 of 1 entries"}, whole},
@@ -480,10 +480,3 @@ func TestInvalidOptionsAreNamed(t *testing.T) {
 type noDims struct{ bilevel.Problem }
 
 func (noDims) Dims() (dx, dy int) { return 0, 3 }
-
-func b2i(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
-}

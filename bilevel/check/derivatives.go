@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"stable/bilevel"
 	"stable/mat"
 )
 
@@ -43,14 +44,17 @@ func (c *checker) gradient(name, value string, inX, inY bool, left string, compa
 	}
 }
 
-// differentiable are the places for differences, with the exact value of a simulator, or once that of a
-// sum, if not too dear: a mistake may be in few terms.
+// differentiable are the places for differences, with the exact value of a simulator, or once that of a sum
+// or, if dear, a batch.
 func (c *checker) differentiable(o *oracle) []point {
-	n := c.sizes[o.stream]
-	list := c.places(o, n == 0 && !o.noExact)
+	n, list := c.sizes[o.stream], c.places(o, c.sizes[o.stream] == 0 && !o.noExact)
 	noMean := func(f Finding) bool { return f.Check == BatchMean || f.Check == Unbiased }
-	if n > 2 && n <= 1e5/uint64(c.dx+c.dy) && !o.noExact && !slices.ContainsFunc(c.log.Findings, noMean) {
-		list = append(list, c.points[0].of())
+	most, batch := 1e5/uint64((c.dx+c.dy)*(c.dx+c.dy)), []bilevel.Sample(nil)
+	for n > most && len(batch) < int(min(100, most)) {
+		batch = append(batch, c.name(o.stream))
+	}
+	if n > 2 && (len(batch) > 0 || n <= most && !o.noExact) && !slices.ContainsFunc(c.log.Findings, noMean) {
+		list = append(list, c.points[0].of(batch...))
 	}
 	return list
 }

@@ -134,6 +134,9 @@ func (m *newton) learn(it *bilevel.Iteration, most int) (asked bool, err error) 
 		}
 		for k := range b {
 			b[k] = (c.fx[k]-c.fx0[k]-(c.xv[k]-c.xv0[k]))/eps + mat.Dot(p.jt.Row(k), e)
+			if m.whole() && math.Abs(b[k]*eps) < 0x1p-48*p.size[k] { // rounding
+				b[k] = 0
+			}
 		}
 		if err := it.Finite(e, b); err != nil {
 			return true, err
@@ -241,8 +244,11 @@ func (c *curvature) metric(unit, h []float64, graded bool) error {
 				size = max(size, v*min(1, v/math.Abs(sub.At(b, b)))) // B_aa, if B is semidefinite
 			}
 		}
+		if graded && size == 0 {
+			size = math.Abs(h[c.free[a]]) * unit[c.free[a]] / c.scale
+		}
 		_, e := math.Frexp(size)
-		c.up[a] = math.Ldexp(1, max(0, -30-e)/2)
+		c.up[a] = math.Ldexp(1, min(max(0, -30-e)/2, 500))
 	}
 	lift := func(power float64) {
 		for a := range n {

@@ -53,7 +53,7 @@
 //
 // dq along (s, Js) is ∇²F s, since q does not change with v to first order: so B is the reduced
 // Hessian of F, from first and second derivatives alone, and E its slope in y. Once a step, or drift,
-// has asked old samples, none are until N is 5/4 of what it was: unread allows 2√stat then, at most. A step
+// has asked old samples, none are until N is 5/4 of what it was: unread allows 2√stat of the last reading then. A step
 // that promises more than stat is read all the same, also beyond Calls, if what came in since pays for it.
 //
 // # A theorem

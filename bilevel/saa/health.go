@@ -2,6 +2,7 @@ package saa
 
 import (
 	"math"
+	"slices"
 
 	"stable/bilevel"
 	"stable/eig"
@@ -40,6 +41,10 @@ func (m *newton) tell() {
 		lo, hi := m.step.bounds(i)
 		held := x <= lo && p.h[i] >= 0 || x >= hi && p.h[i] <= 0
 		least := m.bottom(i)
+		if v := p.covariance(&m.sides, i, i); least && v > 0 && !slices.Contains(c.free, i) {
+			h.stdErr = math.Hypot(h.stdErr, math.Sqrt(v))
+			h.gap += v / 2 / c.b.At(i, i)
+		}
 		if len(c.free) == 0 && !held && !least || h.gradient == 0 && h.stdErr == 0 && len(m.flat()) > 0 { // nothing moves
 			h.gap = math.Inf(1)
 		}

@@ -151,12 +151,16 @@ func (m *newton) sees() bool {
 // mayMove lists the entries that no bound holds.
 func (m *newton) mayMove() {
 	c, p := m.curve, m.now
-	c.free = c.free[:0]
+	c.free, m.terms = c.free[:0], m.terms/2 // a start may be far
 	for i, x := range p.x {
 		lo, hi := m.step.bounds(i)
 		m.terms = max(m.terms, p.size[i]*p.unit[i])
 		c.known[i] = c.known[i] || m.sides[1].whole() || m.sides[0].whole() && p.fx[i] != 0 || p.known(i)
-		lost := m.step.lost(i, c.span[i], p.unit[i])
+		span := c.span[i]
+		if !m.sides[1].whole() && math.Abs(x) > 0x1p-20 { // a start counts, till g is known
+			span = max(span, math.Abs(x))
+		}
+		lost := m.step.lost(i, span, p.unit[i])
 		lost = lost || p.f2[i] == 0 && math.Abs(x)+0x1p-20*p.unit[i] == math.Abs(x) // differences would be rounding
 		held := x <= lo && p.h[i] >= 0 || x >= hi && p.h[i] <= 0
 		off := p.effect(i)*float64(m.sides[1].n) < c.most[i] && (x-c.best[i])*p.h[i] < 0 // farther down a flat
@@ -182,7 +186,7 @@ func (m *newton) unread(stat float64) float64 {
 	}
 	q, far := audit*math.Sqrt(stat), 2*m.far
 	if m.rests() { // so that nothing is read
-		far = max(far, 2*math.Sqrt(stat))
+		far = max(far, 2*math.Sqrt(stat*float64(m.n())/float64(m.lastRead)))
 	}
 	return min(far, max(q/m.slope, math.Sqrt(q/m.bow)), q/m.curve.shift)
 }
@@ -369,14 +373,14 @@ func (m *newton) begin(it *bilevel.Iteration) error {
 // resolve sets norm: y* at the start may be rounding, which is no length. g_y tells 2⁻³⁰ of norm.
 func (m *newton) resolve(it *bilevel.Iteration, p, t *point) error {
 	norm := p.normH(p.y)
-	for size := 1.0; norm > 0 && size < 0x1p100; size *= 0x1p10 {
+	for size := 0x1p-20; norm > 0 && size < 0x1p100; size *= 0x1p10 { // a kink of g may be near y
 		copy(t.x, p.x)
 		for j, y := range p.y {
 			t.y[j] = y + 0x1p-20*size*y
 			p.dy[j] = t.y[j] - y
 		}
 		if err := m.readLower(it, t); err != nil {
-			return err
+			return map[bool]error{false: err}[m.beyond(err)]
 		}
 		mat.MulVecSym(p.w, p.yy, p.dy)
 		for j := range p.w {
@@ -385,7 +389,7 @@ func (m *newton) resolve(it *bilevel.Iteration, p, t *point) error {
 		if err := p.solve(p.w, p.w); err != nil || p.normH(p.w) < p.normH(p.dy)/8 {
 			return err
 		}
-		p.norm = size * norm * 0x1p10
+		p.norm = max(1, size*0x1p10) * norm
 	}
 	return nil
 }

@@ -129,11 +129,6 @@ func (m *newton) Step(it *bilevel.Iteration) error {
 		copy(m.now.y, it.Y())
 		if it.K() == 0 {
 			m.now.begin(m.now.x, m.now.y)
-			for i, x := range m.now.x { // less is rounding
-				if math.Abs(x) > 0x1p-40 {
-					m.curve.span[i] = math.Abs(x)
-				}
-			}
 		}
 		m.sizes = [2]float64{}
 		if ready, err := m.take(it, known); err != nil || !ready {

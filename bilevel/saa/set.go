@@ -27,7 +27,7 @@ func (s *step) within(free []int, p *point, radius float64) {
 			}
 			return
 		}
-		more := max(ridge, top/64)
+		more := max(3*ridge, 0x1p-40*top)
 		mat.AddIdentity(&q.A, more)
 		ridge += more
 	}

@@ -127,8 +127,9 @@ func (s *step) turn(c *curvature, p *point, radius, stat float64) (any bool) {
 	open := func(i int) bool { return math.IsInf(s.width(i), 1) }
 	closed := s.box != nil && !slices.ContainsFunc(c.free, open)
 	q, values, slope := &s.quad, c.eig.Values(), c.normInv(p.h, p.unit)
+	seen := map[bool]float64{false: 0x1p-20, true: 0x1p-36}[s.box != nil && stat == 0] // rows are lifted
 	for e, l := range values {
-		if !(l/values[0]*c.below < -0x1p-20) {
+		if !(l/values[0]*c.below < -seen) {
 			break
 		}
 		v, w := c.eig.VectorsT().Row(e), c.rem[:len(c.free)]
