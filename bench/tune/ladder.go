@@ -202,6 +202,7 @@ func (t *search) runExact(ctx context.Context, p *kit.Progress) error {
 			t.Lo /= 1000
 			more, err := t.try(ctx, r, folds, all, kit.Ratios(t.Lo, t.Lo*math.Sqrt(1e5), 6))
 			if err != nil { // g_yy is singular
+				t.Lo *= 1000
 				for _, f := range append(folds, fold{climber: all}) {
 					clear(f.u)
 				}

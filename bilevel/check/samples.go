@@ -35,16 +35,15 @@ func (c *checker) sameDraw(o *oracle) {
 }
 
 func (c *checker) sameDrawAt(o *oracle, pt point) {
-	var out [11][]float64
+	var out [13][]float64
 	away, close := c.shifted(pt, 1e-4), c.shifted(pt, 1e-7)
 	x, y := away, away
 	x.y, y.x = pt.y, pt.x
-	for i, at := range [11]point{pt, pt, away, pt, close, pt, x, away, x, pt, y} {
+	for i, at := range [13]point{pt, pt, away, pt, close, pt, x, away, x, pt, y, away, y} {
 		if out[i] = c.eval(o, at); out[i] == nil {
 			return
 		}
 	}
-	c.eval(o, away)
 	first, far, near := out[0], out[2], out[4]
 	differs := func(k int, got []float64, message string) {
 		c.log.find(o.finding(SameDraw, pt, k, message), got[k], first[k], 0)
@@ -59,10 +58,10 @@ func (c *checker) sameDrawAt(o *oracle, pt point) {
 			"another value after a visit to another point: a sample must name its draw, not the calls before")
 		return
 	}
-	for i, again := range map[int][]float64{6: out[8], 10: c.eval(o, y)} {
-		if k := firstDifference(again, out[i]); k >= 0 {
+	for _, i := range []int{6, 10} {
+		if k := firstDifference(out[i], out[i+2]); k >= 0 {
 			first = out[i]
-			differs(k, again, "another value where x or y alone had changed: what is kept from call to call hangs on both")
+			differs(k, out[i+2], "another value where x or y alone had changed: what is kept from call to call hangs on both")
 			return
 		}
 	}
