@@ -192,8 +192,8 @@ func (r *running) result(reason Reason) Result {
 	s := r.s
 	h, _ := s.Health()
 	warnings, o := h.Warnings(), &s.it.opt
-	if stays := slices.Equal(s.it.x, o.X0) && slices.Equal(s.it.y, o.Y0); stays && reason < Arrived {
-		warnings = append(warnings, "x and y have not left the start: it is stationary, the run too short, or no value there (Options.X0, Y0)")
+	if stays := slices.Equal(s.it.x, o.X0) && (slices.Equal(s.it.y, o.Y0) || math.IsInf(h.Gap, 1)); stays && reason < Arrived {
+		warnings = append(warnings, "x has not left the start: it is stationary, the run too short, or no value there (Options.X0, Y0)")
 	}
 	return Result{
 		X: slices.Clone(s.it.x), Y: slices.Clone(s.it.y), Mean: slices.Clone(s.mean), Steps: s.it.k - r.k0,

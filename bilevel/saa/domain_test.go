@@ -192,6 +192,40 @@ func TestFAlone(t *testing.T) {
 	}
 }
 
+// A sum whose terms are mostly 0 arrives where it is stationary, and F's noise alone may curve: Gap is within 5.
+func TestFewTerms(t *testing.T) {
+	shift := func(s bilevel.Sample) float64 { return rand.New(rand.NewPCG(uint64(s), 3)).NormFloat64() }
+	follow := func(x, y auto.Vec, phi bilevel.Sample) auto.Num {
+		return y.Sub(x).Shift(-shift(phi)).SquaredNorm().Scale(0.5).Add(y.Exp().Sum().Scale(0.3))
+	}
+	few := bileveltest.Must(auto.New(auto.Losses{Dx: 3, Dy: 3, Upper: 200, Lower: 200,
+		F: func(x, y auto.Vec, xi bilevel.Sample) auto.Num {
+			if xi%70 != 1 {
+				return auto.Const(0)
+			}
+			return y.Shift(-1 - shift(xi)).SquaredNorm().Add(x.SquaredNorm().Scale(0.05))
+		},
+		G: func(x, y auto.Vec, phi bilevel.Sample) auto.Num {
+			if phi%40 != 2 {
+				return auto.Const(0)
+			}
+			return follow(x, y, phi)
+		}}))
+	noisy := bileveltest.Must(auto.New(auto.Losses{Dx: 3, Dy: 3, Lower: 1, G: follow,
+		F: func(_, y auto.Vec, xi bilevel.Sample) auto.Num {
+			v := y.Shift(-1 - shift(xi))
+			return v.SquaredNorm().Add(v.Mul(v).SquaredNorm().Scale(0.1))
+		}}))
+	for seed := range uint64(10) {
+		_, r := solved(t, few, saa.Newton{}, bilevel.Options{Seed: seed}, bilevel.Run{Steps: 5000})
+		assert.Equal(t, bilevel.Arrived, r.Reason)
+		stationary(t, implicit.NewTruth(few), bilevel.Space{}, r.X, 1e-10)
+		s, _ := solved(t, noisy, saa.Newton{}, bilevel.Options{Seed: seed, X0: []float64{-2, 1, 2}}, bilevel.Run{Xi: 500})
+		h, _ := s.Health()
+		assert.Less(t, h.Gap, 10., "seed %d", seed)
+	}
+}
+
 type narrow struct{ bilevel.Box }
 
 func (narrow) Bounds(int) (lo, hi float64) { return 5, 6 }

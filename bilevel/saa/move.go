@@ -84,7 +84,7 @@ func (m *newton) move(it *bilevel.Iteration) (more bool, err error) {
 		m.askedAt = m.n()
 		return m.move(it)
 	}
-	if m.whole() && m.arrived() {
+	if m.whole() && !p.carried() && m.arrived() {
 		m.done = true
 		return false, nil
 	}
@@ -163,7 +163,7 @@ func (m *newton) mayMove() {
 		lost := m.step.lost(i, span, p.unit[i])
 		lost = lost || p.f2[i] == 0 && math.Abs(x)+0x1p-20*p.unit[i] == math.Abs(x) // differences would be rounding
 		held := x <= lo && p.h[i] >= 0 || x >= hi && p.h[i] <= 0
-		off := p.effect(i)*float64(m.sides[1].n) < c.most[i] && (x-c.best[i])*p.h[i] < 0 // farther down a flat
+		off := p.effect(i)*float64(m.n()) < c.most[i] && (x-c.best[i])*p.h[i] < 0 // farther down a flat
 		sigma := math.Sqrt(max(0, p.covariance(&m.sides, i, i)))
 		off = off && (math.Abs(p.h[i]) < sure*sigma || math.Abs((x-c.best[i])*p.h[i]) < m.noise) // for nothing that samples tell
 		held = held || off && math.IsInf(m.step.width(i), 1) && !m.whole()
@@ -349,6 +349,9 @@ func (m *newton) begin(it *bilevel.Iteration) error {
 			return err
 		}
 	} else if err := m.lower(it, m.now); err != nil {
+		if m.askedAt = m.n(); err == errFlat && !m.whole() { // wait for more
+			err = nil
+		}
 		return err
 	}
 	m.started = true
@@ -380,7 +383,10 @@ func (m *newton) resolve(it *bilevel.Iteration, p, t *point) error {
 			p.dy[j] = t.y[j] - y
 		}
 		if err := m.readLower(it, t); err != nil {
-			return map[bool]error{false: err}[m.beyond(err)]
+			if m.beyond(err) {
+				err = nil
+			}
+			return err
 		}
 		mat.MulVecSym(p.w, p.yy, p.dy)
 		for j := range p.w {
