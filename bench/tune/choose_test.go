@@ -198,11 +198,11 @@ func TestAverage(t *testing.T) {
 func TestTake(t *testing.T) {
 	r := new(result)
 	r.take([]candidate{{lambda: 10, losses: []float64{9, 0}}, {lambda: 20, losses: []float64{0, 9}},
-		{lambda: 30, losses: []float64{4, 4}, y: []float64{7}}, {lambda: 40, losses: []float64{5, 5}}}, 1)
+		{lambda: 30, losses: []float64{4, 4}, y: []float64{7}}, {lambda: 40, losses: []float64{5, 5}}}, 1, nil)
 	assert.Equal(t, 30.0, r.Lambda)
 	assert.Equal(t, []float64{7}, r.y)
 	assert.Equal(t, []float64{9, 9}, r.losses)
-	r.take([]candidate{{losses: []float64{3}}, {losses: []float64{2}}}, 1)
+	r.take([]candidate{{losses: []float64{3}}, {losses: []float64{2}}}, 1, nil)
 	assert.Equal(t, 2.0, r.HeldOut)
 }
 
@@ -257,6 +257,8 @@ func TestTuneDifference(t *testing.T) {
 	assert.Zero(t, mean, "rounding")
 	_, deviation := difference(a[:2], b[:2])
 	assert.InEpsilon(t, math.Abs(a[0]-b[0]-a[1]+b[1])/math.Sqrt(8), deviation, 1e-12)
+	_, deviation = meanOf([]float64{1, 3, 1, 3}, 0, 1, 0, 1)
+	assert.InEpsilon(t, 1/math.Sqrt2, deviation, 1e-12, "kin")
 }
 
 // With features not fewer than rows, the climber solves in coordinates of the rows, to the same end.

@@ -194,7 +194,7 @@ func (t *search) runExact(ctx context.Context, p *kit.Progress) error {
 		if err != nil {
 			return err
 		}
-		r.take(list, t.Seed)
+		r.take(list, t.Seed, t.kin)
 		for n == 1 && t.open && t.Lo > leastWeight {
 			if d, _ := difference(list[1].losses, list[0].losses); r.Lambda > t.Lo || d < idleGain*r.Error || !t.regression() && r.HeldOut*float64(len(r.losses)) < 4 {
 				break
@@ -209,7 +209,7 @@ func (t *search) runExact(ctx context.Context, p *kit.Progress) error {
 				break
 			}
 			list = append(more, list...)
-			r.take(list, t.Seed)
+			r.take(list, t.Seed, t.kin)
 		}
 		r.seconds = time.Since(began)
 		t.results, t.candidates = append(t.results, r), append(t.candidates, list...)
@@ -221,7 +221,7 @@ func (t *search) runExact(ctx context.Context, p *kit.Progress) error {
 }
 
 // take makes the candidate of least loss the result, judged by what bag picks of them.
-func (r *result) take(list []candidate, seed uint64) {
+func (r *result) take(list []candidate, seed uint64, kin []int) {
 	total := make([]float64, len(list))
 	for k, c := range list {
 		total[k], _ = meanOf(c.losses)
@@ -229,7 +229,7 @@ func (r *result) take(list []candidate, seed uint64) {
 	c := list[least(total)]
 	r.Lambda, r.weights, r.y = c.lambda, c.weights, c.y
 	_, r.losses = bag(list, seed, 0)
-	r.HeldOut, r.Error = meanOf(r.losses)
+	r.HeldOut, r.Error = meanOf(r.losses, kin...)
 }
 
 func rungName(n int) string {
@@ -375,6 +375,6 @@ func (t *search) average() *result {
 			}
 		}
 	}
-	mean.HeldOut, mean.Error = meanOf(mean.losses)
+	mean.HeldOut, mean.Error = meanOf(mean.losses, t.kin...)
 	return mean
 }

@@ -190,10 +190,10 @@ func (t *search) warnings() (list []string) {
 		list = append(list, fmt.Sprintf("alone, each of these orders the labels nearly without exception: %s. If it is made of them, "+
 			"or known only after them, leave it out (-drop): the losses above hold for rows that have it", quoted(names)))
 	}
-	if r := t.chosen(); r.Cleaned && r.Test["loss"] > t.results[0].Test["loss"] {
+	if d, e := difference(t.lossesOf(t.test, t.chosen().y), t.lossesOf(t.test, t.results[0].y)); t.chosen().Cleaned && d > 2*e {
 		list = append(list, "the cleaned model does worse than a constant on the test rows: the labels may be right, and rarely what features say")
 	}
-	if d, e := difference(t.chosen().losses, t.results[0].losses); d > 0 && t.chosen().Dropped < len(t.used) {
+	if d, e := difference(t.chosen().losses, t.results[0].losses, t.kin...); d > 0 && t.chosen().Dropped < len(t.used) {
 		list = append(list, fmt.Sprintf("a constant has a lower held-out loss, by %.3g ± %.2g: the features may tell nothing", d, e))
 	}
 	if edge := t.results[1].Lambda; edge <= t.Lo && (!t.open || t.Solver == solverSAA) && t.results[1].Dropped < len(t.used) {

@@ -144,25 +144,32 @@ func rowLosses(l hyperopt.Loss, d *data.Data, y []float64, unit float64) []float
 	return list
 }
 
-func difference(a, b []float64) (mean, deviation float64) {
+func difference(a, b []float64, kin ...int) (mean, deviation float64) {
 	diff, size := slices.Clone(a), 0.0
 	for i := range diff {
 		diff[i] -= b[i]
 		size += math.Abs(b[i]) / float64(len(b))
 	}
-	if mean, deviation = meanOf(diff); math.Abs(mean) < 1e-13*size { // rounding
+	if mean, deviation = meanOf(diff, kin...); math.Abs(mean) < 1e-13*size { // rounding
 		mean = 0
 	}
 	return mean, deviation
 }
 
-func meanOf(values []float64) (mean, deviation float64) {
-	n := float64(len(values))
+// meanOf returns the mean and its standard error, in which rows of one kin, if these are of them, count as one.
+func meanOf(values []float64, kin ...int) (mean, deviation float64) {
+	n, off := float64(len(values)), make([]float64, len(values))
 	for _, d := range values {
 		mean += d / n
 	}
-	for _, d := range values {
-		deviation += (d - mean) * (d - mean) / n
+	for i, d := range values {
+		if len(kin) == len(values) {
+			i = kin[i]
+		}
+		off[i] += d - mean
+	}
+	for _, d := range off {
+		deviation += d * d / n
 	}
 	return mean, math.Sqrt(deviation / n)
 }
@@ -179,7 +186,7 @@ func (t *search) choose() {
 				c.index = k
 			}
 		}
-		c.Difference, c.Error = difference(t.chosen().losses, one.losses)
+		c.Difference, c.Error = difference(t.chosen().losses, one.losses, t.kin...)
 	}
 	c.Name = t.chosen().Name
 }
