@@ -192,8 +192,8 @@ func (f *flags) check(p preset, methods bool) error {
 		}
 	}
 	switch {
-	case f.samples < 1000:
-		return fmt.Errorf("%w: -samples is %d, want ≥ 1000", kit.ErrUsage, f.samples)
+	case f.samples < 1000 || f.samples > 1e12:
+		return fmt.Errorf("%w: -samples is %d, want 1000 to 1e12", kit.ErrUsage, f.samples)
 	case f.trials < 1:
 		return fmt.Errorf("%w: -trials is %d, want ≥ 1", kit.ErrUsage, f.trials)
 	case f.tune < 1:

@@ -224,7 +224,7 @@ func (t *tournament) survival(w io.Writer) error {
 	errs := [][]string{append([]string{"mean error at the end", "μ_g", "diverged: paper", "guarded"}, names(t.entrants)...)}
 	ratios := [][]string{{"better of TTSA, BSA over", "SAA-Newton", "STABLE", "at its evaluations: SAA-Newton", "STABLE"}}
 	costs := [][]string{append([]string{"evaluations, µs a sample"}, names(t.entrants)...)}
-	var ahead [2]int
+	var ahead [4]int
 	for _, p := range t.problems {
 		curves, cost, end := map[string]curve{}, []string{p.name}, []string{}
 		for _, c := range t.curvesOn(p) {
@@ -243,21 +243,21 @@ func (t *tournament) survival(w io.Writer) error {
 		ratio := []string{p.name, "", "", "", ""}
 		for i, e := range t.entrants[:2] {
 			c := curves[e.Name]
-			over := rival.end() / c.survived()
-			if over > 1 {
-				ahead[i]++
+			for k, over := range []float64{rival.end() / c.survived(), rival.end() / c.within(c.evals, kit.Last(rival.evals))} {
+				if over > 1 {
+					ahead[i+2*k]++
+				}
+				ratio[1+i+2*k] = dash("%.3g", over)
 			}
-			ratio[1+i] = fmt.Sprintf("%.3g", over)
-			ratio[3+i] = dash("%.3g", rival.end()/c.within(c.evals, kit.Last(rival.evals)))
 		}
 		errs, ratios, costs = append(errs, append(line, end...)), append(ratios, ratio), append(costs, cost)
 	}
 	kit.Table(w, errs)
 	kit.Table(w, ratios)
 	kit.Table(w, costs)
-	fmt.Fprintf(w, "SAA-Newton is ahead of the better of TTSA and BSA on %d of %d problems, "+
-		"STABLE, adaptive, on %d; +Inf: a trial diverged, and where trials of both of these did, their last good "+
-		"iterates count.\n", ahead[0], len(t.problems), ahead[1])
+	fmt.Fprintf(w, "SAA-Newton is ahead of the better of TTSA and BSA on %d of %d problems at equal samples, on %d at equal "+
+		"evaluations, STABLE, adaptive, on %d and %d; +Inf: a trial diverged, in ratios the error is 0; where trials of both "+
+		"of these diverged, their last good iterates count.\n", ahead[0], len(t.problems), ahead[2], ahead[1], ahead[3])
 	return nil
 }
 

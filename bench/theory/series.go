@@ -33,8 +33,8 @@ func (o *options) parse(command, usage string, args []string, out kit.Terminal) 
 		return err
 	}
 	switch {
-	case o.groups < 3:
-		return fmt.Errorf("%w: -groups is %d, want ≥ 3", kit.ErrUsage, o.groups)
+	case o.groups < 3 || o.groups > 1e6:
+		return fmt.Errorf("%w: -groups is %d, want 3 to 1e6", kit.ErrUsage, o.groups)
 	case !(o.length > 0 && o.length <= 1):
 		return fmt.Errorf("%w: -length is %v, want 0 < length ≤ 1", kit.ErrUsage, o.length)
 	}
