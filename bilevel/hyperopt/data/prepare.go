@@ -19,7 +19,7 @@ type Scaler struct {
 
 // FitScaler returns the identity where each feature's largest absolute value is from ½ to 1, and
 // none lies ten deviations or more from 0, as an intercept would; else the map that standardises the
-// features of which nine tenths of the entries are stored, and scales the others as MaxAbs does.
+// features of which a tenth of the entries is stored, and scales the others as MaxAbs does.
 func FitScaler(d *Data) *Scaler {
 	m, s, as := MaxAbs(d), Standardise(d), true
 	stored := make([]int, d.Dim)
@@ -28,7 +28,7 @@ func FitScaler(d *Data) *Scaler {
 	}
 	for j, f := range m.Factor {
 		as = as && f >= 1 && f <= 2 && math.Abs(s.Shift[j]*s.Factor[j]) < 10
-		if 10*stored[j] < 9*d.Rows() {
+		if 10*stored[j] < d.Rows() {
 			s.Shift[j], s.Factor[j] = 0, f
 			s.sparse++
 		}

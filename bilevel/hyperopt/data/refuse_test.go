@@ -395,6 +395,9 @@ func TestWithBias(t *testing.T) {
 }
 
 func TestFitScaler(t *testing.T) {
+	among := func(row []float64, rows ...[]float64) *Data {
+		return denseData(append(slices.Repeat([][]float64{row}, 20), rows...)...)
+	}
 	for _, c := range []struct {
 		d        *Data
 		want     string
@@ -404,9 +407,10 @@ func TestFitScaler(t *testing.T) {
 		{denseData([]float64{1, 0, 0}, []float64{0, 0, 0.7}), "left as they are", true}, // no entries in the second
 		{denseData([]float64{-1, 0.25}, []float64{0.5, 0.49}), "scaled to mean 0 and deviation 1", false},
 		{denseData([]float64{-1, 0.25}, []float64{0.5, 1.01}), "scaled to mean 0 and deviation 1", false},
-		{denseData([]float64{3, 0, 0}, []float64{0, 0, 0.7}), "scaled to largest absolute value 1", false},
+		{among([]float64{0, 0, 0}, []float64{3, 0, 0}, []float64{0, 0, 0.7}), "scaled to largest absolute value 1", false},
 		{denseData([]float64{0.95, 0.5}, []float64{0.93, -1}), "scaled to mean 0 and deviation 1", false},
-		{denseData([]float64{2001, 0}, []float64{2024, 1}), "scaled to mean 0 and deviation 1, but 1 with many zeros to largest absolute value 1", false},
+		{denseData([]float64{2001, 0}, []float64{2024, 1}), "scaled to mean 0 and deviation 1", false},
+		{among([]float64{2001, 0}, []float64{2024, 1}), "scaled to mean 0 and deviation 1, but 1 with many zeros to largest absolute value 1", false},
 	} {
 		s := FitScaler(c.d)
 		assert.Equal(t, c.want, s.String())
