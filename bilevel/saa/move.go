@@ -117,7 +117,7 @@ func (m *newton) move(it *bilevel.Iteration) (more bool, err error) {
 	good, credit, rough, before := false, m.credit, m.rough, m.radius
 	m.askedAt, m.of = m.n(), m.share(stat)
 	if m.of > 0 {
-		if err = m.askPart(it, p, false); !m.sees() {
+		if err = m.askPart(it, p); !m.sees() {
 			m.of = 0
 		}
 	}
@@ -382,7 +382,7 @@ func (m *newton) resolve(it *bilevel.Iteration, p, t *point) error {
 			t.y[j] = y + 0x1p-20*size*y
 			p.dy[j] = t.y[j] - y
 		}
-		if err := m.readLower(it, t); err != nil {
+		if err := m.read(it, t, nil); err != nil {
 			if m.beyond(err) {
 				err = nil
 			}

@@ -51,14 +51,8 @@ func (m *newton) doubt(p *point) float64 {
 // settle moves y of p to y*(x) of all samples, until the last step is at most a share of the way
 // that y went.
 func (m *newton) settle(it *bilevel.Iteration, p, by *point, way float64) error {
-	for round := range 30 {
-		if !p.convex {
-			return nil
-		}
-		if step := p.normH(p.u); step <= partly*min(way, 16*p.norm) || step <= tiny*p.normH(p.y) || round == 29 {
-			if round > 0 {
-				return m.read(it, p, by)
-			}
+	for range 30 {
+		if step := p.normH(p.u); !p.convex || step <= partly*min(way, 16*p.norm) || step <= tiny*p.normH(p.y) {
 			return nil
 		}
 		slope := mat.Dot(p.g, p.u)
@@ -68,7 +62,7 @@ func (m *newton) settle(it *bilevel.Iteration, p, by *point, way float64) error 
 			for j := range p.y {
 				p.y[j] = m.y0[j] + t*m.u0[j]
 			}
-			err := m.readLower(it, p)
+			err := m.read(it, p, by)
 			if errors.Is(err, bilevel.ErrDomain) && t > 1e-6 {
 				t *= 0.1
 				continue
@@ -91,7 +85,11 @@ func (m *newton) settle(it *bilevel.Iteration, p, by *point, way float64) error 
 // read asks all samples at p, or those of the part, and solves the lower level there.
 func (m *newton) read(it *bilevel.Iteration, p, by *point) error {
 	if m.of > 0 && p != m.now {
-		return m.readPart(it, p, false)
+		if err := m.askPart(it, p); err != nil {
+			return err
+		}
+		p.shift(m.now.sums, m.now.x, m.now.y, p.x, p.y)
+		return m.lower(it, p)
 	}
 	p.begin(p.x, p.y)
 	m.asker.d = p.d
@@ -118,57 +116,16 @@ func (m *newton) read(it *bilevel.Iteration, p, by *point) error {
 	return m.lower(it, p)
 }
 
-// readLower is read for g_y and g_yy alone.
-func (m *newton) readLower(it *bilevel.Iteration, p *point) error {
-	if m.of > 0 && p != m.now {
-		return m.readPart(it, p, true)
-	}
-	p.clearLower(p.x, p.y)
-	p.n[1] = 0
-	a := &m.asker
-	err := m.sides[1].each(math.MaxInt, func(g []bilevel.Sample, n float64) error {
-		if err := a.lower(it, p.x, p.y, g, false); err != nil {
-			return err
-		}
-		if p.groups[1] > 0 {
-			n *= a.weigh(p.sums, 1, n, square(a.gy, p.d), squareSym(a.yy, p.d))
-		}
-		p.n[1] += n
-		mat.Axpy(p.gy, n, a.gy)
-		mat.AddScaledSym(p.yy, p.yy, n, a.yy)
-		return nil
-	})
-	if err != nil {
-		return err
-	}
-	m.credit -= 2 * p.n[1]
-	return m.lower(it, p)
-}
-
-// readPart is read of the part, or readLower.
-func (m *newton) readPart(it *bilevel.Iteration, p *point, lower bool) error {
-	if err := m.askPart(it, p, lower); err != nil {
-		return err
-	}
-	p.shift(m.now.sums, m.now.x, m.now.y, p.x, p.y)
-	return m.lower(it, p)
-}
-
-func (m *newton) askPart(it *bilevel.Iteration, p *point, lower bool) error {
+func (m *newton) askPart(it *bilevel.Iteration, p *point) error {
 	a, t, now := &m.asker, &p.part, m.now
-	was := now.part.vectors()
 	t.n = [2]float64{}
-	for i, v := range t.vectors() {
-		if clear(v); lower && i != 2 && i != 3 {
-			copy(v, was[i])
-		}
+	for _, v := range t.vectors() {
+		clear(v)
 	}
 	t.q.Zero()
 	bin := 0
 	err := m.sides[0].each(m.of, func(g []bilevel.Sample, n float64) error {
-		if t.n[0] += n; lower {
-			return nil
-		}
+		t.n[0] += n
 		m.credit -= n
 		if err := it.Oracle().GradF(a.fx, a.fy, p.x, p.y, g); err != nil {
 			return err
@@ -186,16 +143,13 @@ func (m *newton) askPart(it *bilevel.Iteration, p *point, lower bool) error {
 	}
 	bin = 0
 	return m.sides[1].each(m.of, func(g []bilevel.Sample, n float64) error {
-		if err := a.lower(it, p.x, p.y, g, !lower); err != nil {
+		if err := a.lower(it, p.x, p.y, g); err != nil {
 			return err
 		}
-		m.credit -= 2 * n
+		m.credit -= 3 * n
 		t.n[1] += n
 		mat.Axpy(t.gy, n, a.gy)
-		if mat.AddScaledSym(t.yy, t.yy, n, a.yy); lower {
-			return nil
-		}
-		m.credit -= n
+		mat.AddScaledSym(t.yy, t.yy, n, a.yy)
 		mat.AddScaled(t.xy, t.xy, n, a.xy)
 		if err := a.influence(now, m.curve.e); err != nil {
 			return err

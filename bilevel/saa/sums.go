@@ -62,26 +62,18 @@ func newTotals(dx, dy int) totals {
 // begin empties the sums, to read at (x, y).
 func (s *sums) begin(x, y []float64) {
 	copy(s.xa, x)
-	s.clearLower(x, y)
+	copy(s.xr, x)
+	copy(s.yr, y)
 	s.long, s.second, s.before = [2][3]float64{}, [2][3]float64{}, s.second
 	s.n, s.groups, s.tt, s.bow = [2]float64{}, [2]float64{}, 0, [2]float64{}
-	for _, v := range [][]float64{s.fx, s.fy, s.f2, s.q[0], s.qq[0].Data, s.t, s.q[1], s.qq[1].Data, s.c2, s.xy.Data} {
+	for _, v := range [][]float64{s.fx, s.fy, s.f2, s.q[0], s.qq[0].Data, s.t, s.q[1], s.qq[1].Data, s.c2, s.xy.Data,
+		s.gy, s.w, s.zx, s.zy, s.yy.Data} {
 		clear(v)
 	}
 }
 
 // carried says that (x, y) is not where the samples were asked last.
 func (p *point) carried() bool { return !slices.Equal(p.x, p.xr) || !slices.Equal(p.y, p.yr) }
-
-// clearLower empties what readLower asks.
-func (s *sums) clearLower(x, y []float64) {
-	copy(s.xr, x)
-	copy(s.yr, y)
-	for _, v := range [][]float64{s.gy, s.w, s.zx, s.zy} {
-		clear(v)
-	}
-	s.yy.Zero()
-}
 
 func (s *sums) State(t *bilevel.State) {
 	t.Floats(s.numbers()...)
@@ -171,8 +163,8 @@ func (a *asker) askF(it *bilevel.Iteration, to *sums, p *point, x, y []float64, 
 	return nil
 }
 
-// lower asks for g_y and g_yy and, if cross, g_xy.
-func (a *asker) lower(it *bilevel.Iteration, x, y []float64, group []bilevel.Sample, cross bool) error {
+// lower asks for g_y, g_yy and g_xy.
+func (a *asker) lower(it *bilevel.Iteration, x, y []float64, group []bilevel.Sample) error {
 	o := it.Oracle()
 	if err := o.GradG(a.gy, x, y, group); err != nil {
 		return err
@@ -180,18 +172,15 @@ func (a *asker) lower(it *bilevel.Iteration, x, y []float64, group []bilevel.Sam
 	if err := o.HessG(a.yy, x, y, group); err != nil {
 		return err
 	}
-	if err := it.Finite(a.gy, a.yy.Data); err != nil || !cross {
-		return err
-	}
 	if err := o.CrossG(a.xy, x, y, group); err != nil {
 		return err
 	}
-	return it.Finite(a.xy.Data)
+	return it.Finite(a.gy, a.yy.Data, a.xy.Data)
 }
 
 // askG adds a group of samples φ at (x, y).
 func (a *asker) askG(it *bilevel.Iteration, to *sums, p *point, e *mat.Dense, x, y []float64, group []bilevel.Sample, n float64) error {
-	if err := a.lower(it, x, y, group, true); err != nil {
+	if err := a.lower(it, x, y, group); err != nil {
 		return err
 	}
 	w := 1.0

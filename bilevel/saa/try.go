@@ -27,15 +27,22 @@ func (m *newton) try(it *bilevel.Iteration, stat float64) (good bool, err error)
 	for i, si := range s {
 		tau = max(tau, math.Abs(si)/p.unit[i])
 	}
+	follow := func() error {
+		fall = 0
+		err := t.upper(c)
+		for i, si := range s {
+			fall += si * (p.h[i] + t.h[i]) / 2
+		}
+		return errors.Join(err, it.Finite(t.h))
+	}
 	err = m.read(it, t, p)
-	if err == nil {
-		err = m.settle(it, t, p, way)
+	if err == nil && t.normH(t.u) > partly*way {
+		err = follow()
 	}
-	if err == nil {
-		err = t.upper(c)
-	}
-	if err == nil {
-		err = it.Finite(t.h)
+	if err == nil && !(fall > -m.step.model) { // else F rises by as much as it should fall
+		if err = m.settle(it, t, p, way); err == nil {
+			err = follow()
+		}
 	}
 	if m.beyond(err) && (tau > 0 || !m.whole()) {
 		t.begin(p.x, p.y) // the Solver looks for numbers that are not finite
@@ -58,7 +65,6 @@ func (m *newton) try(it *bilevel.Iteration, stat float64) (good bool, err error)
 	}
 	rem := c.rem
 	for i, si := range s {
-		fall += si * (p.h[i] + t.h[i]) / 2
 		size += 2 * math.Abs(si) * p.size[i]
 		rem[i] = t.h[i] - p.h[i]
 	}
@@ -82,8 +88,8 @@ func (m *newton) try(it *bilevel.Iteration, stat float64) (good bool, err error)
 			return false, errPart
 		}
 	}
-	// The model at z may be wrong. Where a part alone says so, the first failure makes Δ shorter only.
-	if carried := p.carried(); !(rho > 0.25 && rho < 4) && (carried || unsettled) && (m.of == 0 || m.failed > 0) {
+	// The model at z may be wrong, but a first failure makes Δ shorter only.
+	if carried := p.carried(); !(rho > 0.25 && rho < 4) && (carried || unsettled) && (m.failed > 0 || m.whole()) {
 		if carried {
 			m.far = 0 // what was known of the remainder is not true: the next step is read
 			err = m.read(it, p, p)
