@@ -49,7 +49,7 @@
 //	         should be, or the entries of y are that an x_i without a width acts on
 //	trust    ϱ ≤ .05: back, Δ = τ/4;  ϱ < .25 or > 4: Δ = τ/2;  in (.75, 1.5): Δ ≥ 2τ;  in (.9, 1.1): Δ ≥ 4τ;  τ = max|s_i|/ℓ_i
 //	stat     tr M⁻¹ cov(h) on the face of X, twice the statistical error of F, where x is unknown by less than Δℓ; steps
-//	         are read again while they promise more than 1/32 of it
+//	         are read again while they promise more than 1/64 of it
 //
 // dq along (s, Js) is ∇²F s, since q does not change with v to first order: so B is the reduced
 // Hessian of F, from first and second derivatives alone, and E its slope in y. Once a step, or drift,

@@ -15,7 +15,7 @@ const (
 	reread  = 4        // times the samples of the last reading, when all are read again in any case
 	tries   = 6        // steps of a block that fail in a row, and all of a sum's, a fifth of a stream's, at most
 	settled = 0.1      // of the way that y went, its last step: what is left is of second order
-	solved  = 1. / 32  // of twice the statistical error of F, what a step must promise to be read in the same block
+	solved  = 1. / 64  // of twice the statistical error of F, what a step must promise to be read in the same block
 	audit   = 0.1      // of the standard error of h, the error that a step may leave unread
 	partly  = 0.3      // of the standard error of h, the error of a step read on a part; of the way of y, what is left of it
 	sure    = 1        // standard errors of h_i from which on x_i may go as far as Δℓ_i, and farther down a flat
