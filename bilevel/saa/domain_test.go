@@ -192,7 +192,7 @@ func TestFAlone(t *testing.T) {
 	}
 }
 
-// A sum whose terms are mostly 0 arrives where it is stationary, and F's noise alone may curve: Gap is within 5.
+// A sum whose terms are mostly 0 arrives where it is stationary; where f alone is a stream, Gap is known.
 func TestFewTerms(t *testing.T) {
 	shift := func(s bilevel.Sample) float64 { return rand.New(rand.NewPCG(uint64(s), 3)).NormFloat64() }
 	follow := func(x, y auto.Vec, phi bilevel.Sample) auto.Num {
