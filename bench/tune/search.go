@@ -156,7 +156,7 @@ func difference(a, b []float64, kin ...int) (mean, deviation float64) {
 	return mean, deviation
 }
 
-// meanOf returns the mean and its standard error, in which rows of one kin, if these are of them, count as one.
+// meanOf returns the mean and its standard error; kin of the rows, if it is theirs, count as one.
 func meanOf(values []float64, kin ...int) (mean, deviation float64) {
 	n, off := float64(len(values)), make([]float64, len(values))
 	for _, d := range values {

@@ -20,6 +20,7 @@ type curvature struct {
 	known []bool     // entries of x that the samples know
 	most  []float64  // the most that ‖Je_i‖ in H was
 	best  []float64  // x_i there
+	reach []float64  // how far x_i alone goes until its row of g_xy is another; 0: not known, or X has a width
 	span  []float64  // the largest |x_i| that steps reached; effects that are rounding there are none
 	shift float64    // drift
 	fresh bool       // rows were asked since the last step
@@ -48,7 +49,7 @@ func newCurvature(dx, dy int) *curvature {
 	y := func() []float64 { return make([]float64, dy) }
 	return &curvature{
 		b: mat.NewDense(dx, dx), e: mat.NewDense(dx, dy), j: mat.NewDense(dx, dy),
-		have: make([]bool, dx), old: make([]bool, dx), known: make([]bool, dx), span: x(), most: x(), best: x(),
+		have: make([]bool, dx), old: make([]bool, dx), known: make([]bool, dx), span: x(), most: x(), best: x(), reach: x(),
 		fx: x(), fy: y(), hv: y(), xv: x(), fx0: x(), fy0: y(), hv0: y(), xv0: x(), x: x(), y: y(),
 		sub: *mat.NewSym(dx), work: *mat.NewDense(dx, dx), col: x(), rem: x(), up: x(),
 	}
@@ -96,7 +97,7 @@ func (m *newton) learn(it *bilevel.Iteration, most int) (asked bool, err error) 
 	}
 	c.fresh = true
 	m.credit -= float64(3*cost+3) * float64(min(most, m.sides[1].n))
-	if err := m.ask(it, c.fx0, c.fy0, c.hv0, c.xv0, p.x, p.y, most); err != nil {
+	if err := m.ask(it, c.fx0, c.fy0, c.hv0, c.xv0, m.to.xy, p.x, p.y, most); err != nil {
 		return true, err
 	}
 	for _, i := range c.free {
@@ -108,7 +109,7 @@ func (m *newton) learn(it *bilevel.Iteration, most int) (asked bool, err error) 
 		if p.x[i]+eps > hi {
 			eps = -eps
 		}
-		for ; ; eps /= -8 { // ℓ_i may lead where f and g have no value
+		for ; ; eps /= -8 { // ℓ_i may lead where f and g have no value, or another slope
 			copy(c.x, p.x)
 			copy(c.y, p.y)
 			if c.x[i] += eps; c.x[i] == p.x[i] { // as rounded
@@ -119,11 +120,11 @@ func (m *newton) learn(it *bilevel.Iteration, most int) (asked bool, err error) 
 			}
 			eps = c.x[i] - p.x[i]
 			mat.Axpy(c.y, eps, p.jt.Row(i))
-			err = m.ask(it, c.fx, c.fy, c.hv, c.xv, c.x, c.y, most)
-			if err == nil {
+			err = m.ask(it, c.fx, c.fy, c.hv, c.xv, m.to.jt, c.x, c.y, most)
+			if err == nil && !m.leaves(i, eps) {
 				break
 			}
-			if !errors.Is(err, bilevel.ErrDomain) {
+			if err != nil && !errors.Is(err, bilevel.ErrDomain) {
 				return true, err
 			}
 		}
@@ -153,9 +154,23 @@ func (m *newton) learn(it *bilevel.Iteration, most int) (asked bool, err error) 
 	return true, nil
 }
 
-// ask writes f_x, f_y, g_yy v and g_xy v, means over the samples, at (x, y).
-func (m *newton) ask(it *bilevel.Iteration, fx, fy, hv, xv, x, y []float64, most int) error {
-	o, a, v, xy := it.Oracle(), &m.asker, m.now.v, m.to.xy
+// leaves notes reach, by g_xy at x in to.xy and at x_i + eps in to.jt, and says that eps is too long beside it.
+func (m *newton) leaves(i int, eps float64) bool {
+	c, p, was, now := m.curve, m.now, m.to.xy.Row(i), m.to.jt.Row(i)
+	size := square(was, p.d)
+	mat.Axpy(now, -1, was)
+	change := square(now, p.d)
+	if c.reach[i] = 0; change == 0 || size == 0 || !math.IsInf(m.step.width(i), 1) {
+		return false
+	}
+	eps = math.Abs(eps)
+	c.reach[i] = eps * math.Sqrt(size/change)
+	return eps > max(0x1p-10*c.reach[i], 0x1p-30*math.Abs(p.x[i]), 0x1p-200*p.unit[i])
+}
+
+// ask writes f_x, f_y, g_yy v, g_xy v and g_xy, means over the samples, at (x, y).
+func (m *newton) ask(it *bilevel.Iteration, fx, fy, hv, xv []float64, xy *mat.Dense, x, y []float64, most int) error {
+	o, a, v := it.Oracle(), &m.asker, m.now.v
 	for _, sum := range [][]float64{fx, fy, hv, xy.Data} {
 		clear(sum)
 	}
@@ -290,7 +305,7 @@ func (c *curvature) State(t *bilevel.State) {
 	t.Dense(c.e)
 	t.Dense(c.j)
 	t.Count(&c.n)
-	t.Floats(c.span, c.most, c.best)
+	t.Floats(c.span, c.most, c.best, c.reach)
 	t.Flag(&c.fresh)
 	for i := range c.have {
 		t.Flag(&c.have[i])

@@ -24,8 +24,8 @@
 //	upper    v = H⁻¹f_y,  J = −H⁻¹g_xyᵀ,  h = f_x − g_xy v + Bδ_x + E(δ_y − Jδ_x + u), that is at (x, y + u)
 //	lengths  ℓ_i = min(width of X, max‖y‖_H/‖Je_i‖_H): how far x_i alone goes until y* moves by its own size;
 //	         without a width, ‖Je_i‖_H counts as a quarter of the most that it was, at least; on a stream x_i goes
-//	         no farther than to 1/N of that for less than stat, or |h_i| < σ_i; one for all in a bilevel.Set that has
-//	         no metric
+//	         no farther than to 1/N of that for less than stat, or |h_i| < σ_i; and ℓ_i is 16 times the way at most on
+//	         which x_i alone makes its row of g_xy another; one for all in a bilevel.Set that has no metric
 //	learn    with q = f_x − g_xy v + Jᵀ(f_y − g_yy v), v and J fixed:  B e_i = [q(z + ε(e_i, Je_i)) − q(z)]/ε
 //	resolve  at the start ‖y‖_H counts as no less than 2³⁰ times what g_y does not tell from y
 //	metric   M = |B| on the entries that may move, in units ℓ; rows next to 0 are lifted on sums
@@ -43,7 +43,7 @@
 //	sees     and all if g_xyᵀs, a mean over the part, is off by half: of rare events it may hold none
 //	doubt    the standard error of h⁺ − h by how groups of the part differ: above .3√stat all are asked, unless
 //	         the part sees ϱ ≤ .05 beyond it, or y* astray
-//	try      y⁺ is settled at z⁺ by Newton steps (settle), each of a reading, unless F rises as much as it should fall, and
+//	try      y⁺ is settled at z⁺ by Newton steps (settle), each a reading, unless F rises as it should fall, and
 //	         ϱ = ½sᵀ(h + h⁺)/(hᵀs + ½sᵀBs): F's fall by the trapezoid rule, of the same samples at both ends;
 //	         −1 where f or g have no value at z⁺ (bilevel.ErrDomain), or y* is far from where it
 //	         should be, or the entries of y are that an x_i without a width acts on

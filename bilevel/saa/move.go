@@ -349,10 +349,10 @@ func (m *newton) begin(it *bilevel.Iteration) error {
 			return err
 		}
 	} else if err := m.lower(it, m.now); err != nil {
-		if m.askedAt = m.n(); err == errFlat && !m.whole() { // wait for more
-			err = nil
+		if m.askedAt = m.n(); err != errFlat || m.whole() { // else wait for more
+			return err
 		}
-		return err
+		return nil
 	}
 	m.started = true
 	if !m.now.convex {
@@ -383,10 +383,10 @@ func (m *newton) resolve(it *bilevel.Iteration, p, t *point) error {
 			p.dy[j] = t.y[j] - y
 		}
 		if err := m.read(it, t, nil); err != nil {
-			if m.beyond(err) {
-				err = nil
+			if !m.beyond(err) {
+				return err
 			}
-			return err
+			return nil
 		}
 		mat.MulVecSym(p.w, p.yy, p.dy)
 		for j := range p.w {

@@ -177,6 +177,9 @@ func (p *point) lengths(width func(i int) float64, c *curvature, even bool) {
 		if d > 0 {
 			p.unit[i] = min(p.unit[i], p.norm/d)
 		}
+		if c.reach[i] > 0 {
+			p.unit[i] = min(p.unit[i], farther*c.reach[i])
+		}
 		if math.IsInf(p.unit[i], 1) || !(p.unit[i] > 0) { // neither g nor X knows it
 			p.unit[i] = 1
 		}

@@ -267,7 +267,7 @@ func logWeights(t *testing.T, n, dim int, c float64) *auto.Problem {
 
 // ℓ is short where f and g curve along x_i, or its effect on y* grows: a sum arrives, and streams come near.
 func TestRowsOfExpWeights(t *testing.T) {
-	for n, most := range map[int]float64{60: 0.33, 300: 0.25} { // .677 and .544 at the start
+	for n, most := range map[int]float64{60: 0.3, 300: 0.25} { // .677 and .544 at the start; .37 without reach
 		if n > 60 && testing.Short() {
 			continue
 		}

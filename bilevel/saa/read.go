@@ -48,8 +48,7 @@ func (m *newton) doubt(p *point) float64 {
 	return math.Sqrt(sum*bins/(bins-1)) / float64(m.of)
 }
 
-// settle moves y of p to y*(x) of all samples, until the last step is at most a share of the way
-// that y went.
+// settle moves y of p to y*(x), until the last step is at most a share of the way that y went.
 func (m *newton) settle(it *bilevel.Iteration, p, by *point, way float64) error {
 	for range 30 {
 		if step := p.normH(p.u); !p.convex || step <= partly*min(way, 16*p.norm) || step <= tiny*p.normH(p.y) {
@@ -82,7 +81,7 @@ func (m *newton) settle(it *bilevel.Iteration, p, by *point, way float64) error 
 	return nil
 }
 
-// read asks all samples at p, or those of the part, and solves the lower level there.
+// read asks all samples at p, or the part, and solves the lower level.
 func (m *newton) read(it *bilevel.Iteration, p, by *point) error {
 	if m.of > 0 && p != m.now {
 		if err := m.askPart(it, p); err != nil {
