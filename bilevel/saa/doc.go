@@ -43,7 +43,7 @@
 //	sees     and all if g_xyᵀs, a mean over the part, is off by half: of rare events it may hold none
 //	doubt    the standard error of h⁺ − h by how groups of the part differ: above .3√stat all are asked, unless
 //	         the part sees ϱ ≤ .05 beyond it, or y* astray
-//	try      y⁺ is settled at z⁺ by Newton steps (settle), each a reading, unless F rises as it should fall, and
+//	try      y⁺ is settled at z⁺ by Newton steps (settle), each a reading, unless F rises as much as it should fall, and
 //	         ϱ = ½sᵀ(h + h⁺)/(hᵀs + ½sᵀBs): F's fall by the trapezoid rule, of the same samples at both ends;
 //	         −1 where f or g have no value at z⁺ (bilevel.ErrDomain), or y* is far from where it
 //	         should be, or the entries of y are that an x_i without a width acts on

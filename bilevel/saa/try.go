@@ -39,7 +39,7 @@ func (m *newton) try(it *bilevel.Iteration, stat float64) (good bool, err error)
 	if err == nil && t.normH(t.u) > partly*way {
 		err = follow()
 	}
-	if err == nil && !(fall > -m.step.model) { // else F rises as it should fall
+	if err == nil && !(fall > -m.step.model) { // else F rises
 		if err = m.settle(it, t, p, way); err == nil {
 			err = follow()
 		}
