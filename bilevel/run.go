@@ -20,7 +20,7 @@ type Run struct {
 	Steps int
 
 	// Xi and Phi limit the samples ξ and φ since New. The run stops at the first step that reaches
-	// one.
+	// one, and takes none where one is reached.
 	Xi, Phi uint64
 
 	// Time limits the wall-clock time, without that of Progress, at the first step that reaches it. A
@@ -46,7 +46,7 @@ type Run struct {
 	// an estimate refuses; one that cannot tell yet gives +Inf: set a second stop rule.
 	Gap float64
 
-	// Window is the number of steps for Tol and Gap. Default 100.
+	// Window is the number of steps for Tol and Gap, all of one Run. Default 100.
 	Window int
 
 	// Progress is called after every Every-th step (default 1), may read the Solver, and stops the
@@ -119,6 +119,8 @@ func (s *Solver) Run(ctx context.Context, r Run) (Result, error) {
 		reason, stop := Failed, true
 		if ctx.Err() != nil {
 			reason, err = Canceled, context.Cause(ctx)
+		} else if run.spent() {
+			reason = SampleLimit
 		} else if err = s.Step(); err == nil {
 			reason, stop = run.stop()
 		} else if s.err == nil {
@@ -160,7 +162,7 @@ func (r *running) prepare(ctx context.Context) error {
 }
 
 func (r *running) stop() (Reason, bool) {
-	done, c := r.s.it.k-r.k0, &r.s.it.oracle.counts
+	done := r.s.it.k - r.k0
 	switch {
 	case r.Progress != nil && done%r.Every == 0 && !r.progress():
 		return ByProgress, true
@@ -168,7 +170,7 @@ func (r *running) stop() (Reason, bool) {
 		return Arrived, true
 	case r.Steps > 0 && done >= r.Steps:
 		return StepLimit, true
-	case r.Xi > 0 && c.Xi >= r.Xi, r.Phi > 0 && c.Phi >= r.Phi:
+	case r.spent():
 		return SampleLimit, true
 	case r.Tol > 0 && r.tolMet():
 		return ToleranceMet, true
@@ -178,6 +180,11 @@ func (r *running) stop() (Reason, bool) {
 		return TimeLimit, true
 	}
 	return 0, false
+}
+
+func (r *running) spent() bool {
+	c := &r.s.it.oracle.counts
+	return r.Xi > 0 && c.Xi >= r.Xi || r.Phi > 0 && c.Phi >= r.Phi
 }
 
 // progress calls Run.Progress with the clock stopped.

@@ -149,6 +149,8 @@ func TestRunStops(t *testing.T) {
 		assert.Equal(t, c.steps, r.Steps, c.want)
 		assert.Equal(t, []uint64{2 * uint64(c.steps), 3 * uint64(c.steps)}, []uint64{r.Counts.Xi, r.Counts.Phi})
 		assert.Equal(t, [][]float64{s.X(), s.Y(), s.Mean()}, [][]float64{r.X, r.Y, r.Mean})
+		spent := bileveltest.Must(s.Run(t.Context(), Run{Xi: 2, Steps: 9}))
+		assert.Equal(t, []any{SampleLimit, 0}, []any{spent.Reason, spent.Steps})
 		on := bileveltest.Must(s.Run(t.Context(), Run{Steps: 2}))
 		assert.Equal(t, []int{2, c.steps + 2}, []int{on.Steps, s.K()})
 		assert.True(t, r.X[0] != on.X[0] && r.Y[0] != on.Y[0] && r.Mean[0] != on.Mean[0], "a result changes afterwards")

@@ -114,7 +114,7 @@ func (m *newton) move(it *bilevel.Iteration) (more bool, err error) {
 	if poor && !(paid && -m.step.pred > stat) {
 		return false, nil
 	}
-	good, credit, rough, before := false, m.credit, m.rough, m.radius
+	good, credit, rough, before, asked, read := false, m.credit, m.rough, m.radius, m.askedAt, m.lastRead
 	m.askedAt, m.of = m.n(), m.share(stat)
 	if m.of > 0 {
 		if err = m.askPart(it, p); !m.sees() {
@@ -128,7 +128,7 @@ func (m *newton) move(it *bilevel.Iteration) (more bool, err error) {
 		good, err = m.try(it, stat)
 	}
 	if err != nil { // goes on from here
-		m.credit, m.rough, m.noise = credit, rough, noise
+		m.credit, m.rough, m.noise, m.askedAt, m.lastRead = credit, rough, noise, asked, read
 		return false, err
 	}
 	if m.failed++; good {
