@@ -128,8 +128,7 @@ func TestAliasing(t *testing.T) {
 			long := append(*data[0], make([]float64, n*n)...)
 			*data[0], *data[i] = long[:len(*data[0])], long[:len(*data[i])]
 			if !strings.Contains(g.may, strconv.Itoa(i)) {
-				assert.PanicsWithValue(t, "mat: "+name+": dst overlaps an operand", call(in), "%s, argument %d",
-					name, i)
+				assert.PanicsWithValue(t, "mat: "+name+": dst overlaps an operand", call(in), "%s, argument %d", name, i)
 				continue
 			}
 			assert.NotPanics(t, call(in), "%s, argument %d", name, i)

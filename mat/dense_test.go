@@ -150,8 +150,7 @@ func TestFormat(t *testing.T) {
 	assert.Contains(t, fmt.Sprintf("%#v", s), "mat.Sym{N:2, Stride:2")
 
 	assert.Equal(t, "[] (0 × 3)", fmt.Sprint(mat.NewDense(0, 3)))
-	assert.Equal(t, "[NaN  +Inf]",
-		fmt.Sprint(mat.Dense{Rows: 1, Cols: 2, Stride: 2, Data: []float64{nan, inf}}))
+	assert.Equal(t, "[NaN  +Inf]", fmt.Sprint(mat.Dense{Rows: 1, Cols: 2, Stride: 2, Data: []float64{nan, inf}}))
 }
 
 func TestFormatLeavesOutTheMiddle(t *testing.T) {

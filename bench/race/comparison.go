@@ -91,7 +91,6 @@ func (p *problem) in(group string) bool {
 	return group == "all" || group == string(p.half) || group == "finite sums" && p.sum || group == "streams" && !p.sum
 }
 
-// comparisonSummary prints a method's table, and one for each budget; the verdict is on all problems.
 func (t *tournament) comparisonSummary(w io.Writer, e *entrant, rows []row, best rivals) (verdict string) {
 	kit.Table(w, t.comparisonTable(e, rows, best))
 	better, last, diverged := better(rows, best.over), summary{}, 0
@@ -145,7 +144,6 @@ type summary struct {
 
 func (s summary) mean() float64 { return math.Exp(s.log / float64(s.n)) }
 
-// text formats how many are ahead, mean and worst, how many there are, and the worst one's name.
 func (s summary) text(format string) string {
 	if s.n == 0 {
 		return "–"

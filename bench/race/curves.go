@@ -268,7 +268,6 @@ func (c curve) survived() float64 {
 	return c.end()
 }
 
-// ablation prints how many settings diverged, and the median error of all, at last good iterates.
 func (t *tournament) ablation(w io.Writer) {
 	lines := [][]string{append([]string{"diverged, median error over the settings"}, names(t.entrants)...)}
 	total, all := map[*entrant]int{}, []string{fmt.Sprintf("all, of %d", len(t.problems)*len(t.entrants[0].grid()))}

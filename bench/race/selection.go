@@ -158,8 +158,7 @@ func lineup(with string) (list []*entrant, err error) {
 		} else if e, err := method.Lookup(name); err == nil {
 			list = append(list, &entrant{e})
 		} else {
-			return nil, fmt.Errorf("%w: no method is called %q; there are %s",
-				kit.ErrUsage, name, strings.Join(names(all), ", "))
+			return nil, fmt.Errorf("%w: no method is called %q; there are %s", kit.ErrUsage, name, strings.Join(names(all), ", "))
 		}
 	}
 	return list, nil

@@ -127,8 +127,7 @@ func (t *tuning) describe(w io.Writer) {
 	if t.constant != "" {
 		fmt.Fprintf(w, "constant %s\n", t.constant)
 	}
-	fmt.Fprintf(w, "split    %d training, %d validation, %d test rows (seed %d)\n",
-		t.train.Rows(), t.val.Rows(), t.test.Rows(), t.Seed)
+	fmt.Fprintf(w, "split    %d training, %d validation, %d test rows (seed %d)\n", t.train.Rows(), t.val.Rows(), t.test.Rows(), t.Seed)
 	fmt.Fprintf(w, "problem  min over x of the validation loss of argmin_y mean logistic loss + Σ "+
 		"½exp(x_i)·y_i², weights ½exp(x_i) in [%g, %g]; intercept: %s\n", t.Lo, t.Hi, t.Intercept)
 	fmt.Fprintf(w, "method   %s, with nothing to choose\n\n", t.engine.method.Name())

@@ -54,8 +54,7 @@ func (c *checker) sameDrawAt(o *oracle, pt point) {
 		return
 	}
 	if k := firstDifference(first, out[3]); k >= 0 {
-		differs(k, out[3],
-			"another value after a visit to another point: a sample must name its draw, not the calls before")
+		differs(k, out[3], "another value after a visit to another point: a sample must name its draw, not the calls before")
 		return
 	}
 	for _, i := range []int{6, 10} {

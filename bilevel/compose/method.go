@@ -50,8 +50,7 @@ type descent struct {
 
 func (m SCGD) with(it *bilevel.Iteration, name string) (bilevel.Stepper, error) {
 	if _, ok := it.Problem().(interface{ Composition() Composition }); !ok {
-		return nil, option.Bad("%s takes a compositional problem, as compose.Adapt makes one, and not a %T",
-			name, it.Problem())
+		return nil, option.Bad("%s takes a compositional problem, as compose.Adapt makes one, and not a %T", name, it.Problem())
 	}
 	if err := errors.Join(
 		option.Schedule(name+".Alpha", m.Alpha, math.Inf(1)),

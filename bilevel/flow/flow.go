@@ -85,8 +85,7 @@ func New(p bilevel.Problem, o Options) (*Flow, error) {
 // chol.ErrNotPosDef where g_yy is not positive definite. Cost: each oracle once on an empty batch,
 // dy³/3 + 4dy² + 4dx·dy flops.
 func (f *Flow) Velocity(xdot, ydot, x, y []float64) error {
-	if err := cmp.Or(f.p.GradF(xdot, ydot, x, y, nil), f.p.CrossG(f.gxy, x, y, nil),
-		f.p.HessG(f.gyy, x, y, nil)); err != nil {
+	if err := cmp.Or(f.p.GradF(xdot, ydot, x, y, nil), f.p.CrossG(f.gxy, x, y, nil), f.p.HessG(f.gyy, x, y, nil)); err != nil {
 		return err
 	}
 	if err := f.factor.Factor(f.gyy); err != nil {

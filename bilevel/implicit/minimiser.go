@@ -98,8 +98,7 @@ func NewMinimiser(x []float64, o Options) (*Minimiser, error) {
 		box.Hi = slices.Repeat([]float64{math.Inf(1)}, n)
 	}
 	memory := cmp.Or(o.Memory, 10)
-	if err := errors.Join(box.Validate(n), option.AtLeast("Options.Memory", memory, 1),
-		option.Vector("x", x, n)); err != nil {
+	if err := errors.Join(box.Validate(n), option.AtLeast("Options.Memory", memory, 1), option.Vector("x", x, n)); err != nil {
 		return nil, err
 	}
 	vec := func() []float64 { return make([]float64, n) }

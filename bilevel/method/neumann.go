@@ -248,8 +248,7 @@ func startAlternating(it *bilevel.Iteration, m alternating) (bilevel.Stepper, er
 func (m *alternating) Step(it *bilevel.Iteration) error {
 	n := math.Ceil(m.inner.At(it.K()))
 	if !(n >= 1 && n <= maxInner) {
-		return option.Bad("%s: number of inner steps at step %d is %v, want a number in [1, %d]",
-			m.name, it.K(), n, maxInner)
+		return option.Bad("%s: number of inner steps at step %d is %v, want a number in [1, %d]", m.name, it.K(), n, maxInner)
 	}
 	s := m.begin(it)
 	for t := 0; t < int(n) && s.err == nil; t++ {

@@ -48,8 +48,7 @@ func mix(z uint64) uint64 {
 
 // draw calls add with rows of normal numbers for each sample, and with z, their factor in the mean
 // over the batch. There are n rows of m entries, or of 1, 2, …, n where m is 0.
-func (p *Problem) draw(k kind, deviation float64, batch []bilevel.Sample, n, m int,
-	add func(i int, z float64, e []float64)) {
+func (p *Problem) draw(k kind, deviation float64, batch []bilevel.Sample, n, m int, add func(i int, z float64, e []float64)) {
 	if deviation == 0 {
 		return
 	}

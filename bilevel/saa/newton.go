@@ -34,11 +34,13 @@ const (
 
 // Newton is Newton's method on growing samples, see the package comment. Its zero value is ready:
 // there is nothing to choose. x and y leave the start after 2(dx + dy) samples of each kind, 2(200 + dy) at most.
+// Of a finite f beside a g that is a stream, terms are drawn once: Run.Xi beyond their number ends nothing.
 type Newton struct {
-	// Calls bounds the evaluations, over all oracles, for a pair of samples ξ and φ in the long run: 4
-	// ask each sample once, the others ask old ones again where the model is not good enough. At first
-	// there are 500·Calls for each entry of x and y besides. At least 8. Default 80. With fewer, x moves
-	// less where g is far from quadratic. A pass over a sum that has been read asks all terms once in any case.
+	// Calls bounds the evaluations, over all oracles, for a pair of samples ξ and φ in the long run,
+	// up to twice of it where steps promise much: 4 ask each sample once, the others ask old ones again
+	// where the model is not good enough. At first there are 500·Calls for each entry of x and y besides.
+	// At least 8. Default 80. With fewer, x moves less where g is far from quadratic. A pass over a sum
+	// that has been read asks all terms once in any case.
 	Calls float64
 }
 

@@ -68,13 +68,13 @@ func TestStreamsAtTheLimit(t *testing.T) {
 		marks = marks[:2]
 	}
 	for name, o := range map[string]quadratic.Options{
-		"base":      noisy(0.5, quadratic.Options{Dx: 4, Dy: 5, Seed: 3, CrossNorm: 1}),
+		"base":      noisy(0.5, quadratic.Options{Seed: 61}),
 		"loud":      noisy(5, quadratic.Options{Seed: 62}),
 		"quiet":     noisy(1e-3, quadratic.Options{Seed: 63}),
-		"saddle":    noisy(0.5, quadratic.Options{Dx: 4, Dy: 5, Seed: 3, CrossNorm: 1}),
-		"g of 1e3":  noisy(0.5, quadratic.Options{Dx: 4, Dy: 5, Seed: 3, CrossNorm: 1}),
+		"saddle":    noisy(0.5, quadratic.Options{Seed: 64, Saddle: true, CrossNorm: 0.5}),
+		"g of 1e3":  noisy(0.5, quadratic.Options{Seed: 65, LG: 1e3}),
 		"rank one":  {Seed: 66, CrossNorm: 3, RankOneG: true, SigmaFx: 0.5, SigmaFy: 0.5, SigmaGy: 0.5},
-		"few knobs": noisy(0.5, quadratic.Options{Dx: 4, Dy: 5, Seed: 3, CrossNorm: 1}),
+		"few knobs": noisy(0.5, quadratic.Options{Seed: 67, Dx: 2, Dy: 12}),
 	} {
 		p, err := quadratic.New(o)
 		require.NoError(t, err)
@@ -201,21 +201,16 @@ func (p *interrupting) GradG(gy, x, y []float64, phi []bilevel.Sample) error {
 
 // A run that is interrupted inside a long step, saved there and loaded, ends with the same bits.
 func TestInterruptedInAStep(t *testing.T) {
-	p, err := quadratic.New(noisy(1, quadratic.Options{Seed: 76, Nonconvex: 1}))
-	require.NoError(t, err)
-	resumes(t, p, saa.Newton{}, bilevel.Options{Seed: 3}, bilevel.Run{Xi: 900}, []int{50, 130, 300, 700, 1500, 3000}, 4)
 	var each, at []int
 	for k := range 100 {
 		each, at = append(each, 20+9*k), append(at, 10+40*k)
 	}
-	for _, o := range []quadratic.Options{{Dx: 4, Dy: 5, Seed: 3}, {Dx: 3, Dy: 2, Seed: 5, Nonconvex: 1}} {
-		o.CrossNorm = 1 // what decides whether old samples rest, and are due
-		p, err = quadratic.New(noisy(1, o))
-		require.NoError(t, err)
+	for _, o := range []quadratic.Options{{Seed: 76, Nonconvex: 1}, {Dx: 4, Dy: 5, Seed: 3}, {Dx: 3, Dy: 2, Seed: 5, Nonconvex: 1}} {
+		o.CrossNorm = 1
+		p := bileveltest.Must(quadratic.New(noisy(1, o)))
 		resumes(t, p, saa.Newton{}, bilevel.Options{Seed: 9, Set: bilevel.NonNegative{}}, bilevel.Run{Phi: 700}, each, 20)
 	}
-	p, err = quadratic.New(noisy(1, quadratic.Options{Seed: 85, Nonconvex: 9, Dx: 3, Dy: 2}))
-	require.NoError(t, err)
+	p := bileveltest.Must(quadratic.New(noisy(1, quadratic.Options{Seed: 85, Nonconvex: 9, Dx: 3, Dy: 2})))
 	s := resumes(t, p, saa.ByProducts{Newton: saa.Newton{Calls: 8}}, bilevel.Options{Seed: 3, Set: bilevel.UniformBox(3, -9, 9)},
 		bilevel.Run{Xi: 3000}, at, 20)
 	assert.Zero(t, testing.AllocsPerRun(1500, func() { _ = s.Step() }))
@@ -276,12 +271,12 @@ func TestGapStops(t *testing.T) {
 		o   quadratic.Options
 		gap float64
 	}{
-		{noisy(0.5, quadratic.Options{Dx: 4, Dy: 5, Seed: 3, CrossNorm: 1}), 1e-3},
-		{noisy(0.5, quadratic.Options{Dx: 4, Dy: 5, Seed: 3, CrossNorm: 1}), 1e-3},
+		{noisy(0.5, quadratic.Options{Seed: 77}), 1e-3},
+		{noisy(0.5, quadratic.Options{Seed: 78, Nonconvex: 1}), 1e-3},
 		{noisy(10, quadratic.Options{Seed: 52, CrossNorm: 3}), 0.1},
 		{noisy(1e-3, quadratic.Options{Seed: 53, CrossNorm: 3}), 1e-9},
-		{noisy(0.5, quadratic.Options{Dx: 4, Dy: 5, Seed: 3, CrossNorm: 1}), 1e-4},
-		{noisy(0.5, quadratic.Options{Dx: 4, Dy: 5, Seed: 3, CrossNorm: 1}), 1e-4},
+		{noisy(0.5, quadratic.Options{Seed: 55, CrossNorm: 3, LP: 1e4}), 1e-4},
+		{noisy(0.5, quadratic.Options{Seed: 56, CrossNorm: 3, Terms: 200}), 1e-4},
 		{quadratic.Options{Seed: 57, LG: 100, LP: 100}, 1e-12},
 	} {
 		if i > 1 && testing.Short() {
@@ -307,7 +302,7 @@ func TestGapStops(t *testing.T) {
 
 // The health of a start that is a saddle, of a singular g_yy, and how far y is from y*(x).
 func TestHealth(t *testing.T) {
-	p, err := quadratic.New(noisy(0.5, quadratic.Options{Dx: 4, Dy: 5, Seed: 3, CrossNorm: 1}))
+	p, err := quadratic.New(noisy(0.5, quadratic.Options{Seed: 79}))
 	require.NoError(t, err)
 	x, _ := p.Optimum()
 	within := 0
@@ -485,7 +480,7 @@ func TestFactorisationResumes(t *testing.T) {
 }
 
 func TestCalls(t *testing.T) {
-	p, err := quadratic.New(noisy(0.5, quadratic.Options{Dx: 4, Dy: 5, Seed: 3, CrossNorm: 1}))
+	p, err := quadratic.New(noisy(0.5, quadratic.Options{Seed: 80, Nonconvex: 1}))
 	require.NoError(t, err)
 	for _, bad := range []float64{-1, 4, math.NaN(), math.Inf(1)} {
 		_, err := bilevel.New(p, saa.Newton{Calls: bad}, bilevel.Options{})
