@@ -177,8 +177,7 @@ func (t *tournament) curveTables(w io.Writer, p *problem, curves []curve, at []f
 		middle = "median, quartiles"
 	}
 	samples, evals, seconds := kit.Last(at), kit.Last(rival.evals), kit.Last(rival.seconds)
-	fmt.Fprintf(w, "%s: F* = %.9g; %s over %d trials; largest error at %g samples %.3g\n",
-		p.name, p.best, middle, t.trials, at[0], first)
+	fmt.Fprintf(w, "%s: F* = %.9g; %s over %d trials; largest error at %g samples %.3g\n", p.name, p.best, middle, t.trials, at[0], first)
 	lines := [][]string{{"method", fmt.Sprintf("error at %g", samples), fmt.Sprintf("by %.2g evals", evals),
 		fmt.Sprintf("by %.2g s", seconds), "failed", "evals, µs/sample", fmt.Sprintf("to %.2g: samples, evals, s", first/20)}}
 	settings := [][]string{{"method", "step sizes", "at an edge", "settings diverged"}}

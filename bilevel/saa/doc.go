@@ -47,7 +47,7 @@
 //	         ϱ = ½sᵀ(h + h⁺)/(hᵀs + ½sᵀBs): F's fall by the trapezoid rule, of the same samples at both ends;
 //	         −1 where f or g have no value at z⁺ (bilevel.ErrDomain), or y* is far from where it
 //	         should be, or the entries of y are that an x_i without a width acts on
-//	trust    ϱ ≤ .05: back, Δ = τ/4;  ϱ < .25 or > 4: Δ = τ/2;  in (.75, 1.5): Δ ≥ 2τ;  in (.9, 1.1): Δ ≥ 4τ;  τ = max|s_i|/ℓ_i
+//	trust    ϱ ≤ .05: back, Δ = τ/4;  ϱ < .25 or > 4, on sums .5, 2: Δ = τ/2;  in (.75, 1.5): Δ ≥ 2τ;  in (.9, 1.1): Δ ≥ 4τ;  τ = max|s_i|/ℓ_i
 //	stat     tr M⁻¹ cov(h) on the face of X, twice the statistical error of F, where x is unknown by less than Δℓ; steps
 //	         are read again while they promise more than 1/64 of it
 //

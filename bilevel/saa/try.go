@@ -205,7 +205,7 @@ func (m *newton) trust(rho, tau float64) {
 	switch {
 	case !(rho > 0.05):
 		m.radius = tau / 4
-	case rho < 0.25 || rho > 4:
+	case rho < 0.25 || rho > 4, m.whole() && (rho < 0.5 || rho > 2): // it may go round
 		m.radius = tau / 2
 	case rho > 0.9 && rho < 1.1:
 		m.radius = max(m.radius, 4*tau)
