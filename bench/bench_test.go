@@ -265,7 +265,6 @@ type still struct {
 	sign        float64
 }
 
-// promising is still with a promise.
 type promising struct{ *still }
 
 func (promising) ConvexityAt([]float64) float64 { return 0.5 }

@@ -82,7 +82,6 @@ func start(t *testing.T, m bilevel.Method, opt bilevel.Options) *bilevel.Solver 
 	return must(bilevel.New(newQuadratic(t), m, opt))
 }
 
-// wander uses all of that, and all that an Iteration offers.
 func wander(m *scripted, it *bilevel.Iteration) error {
 	if m.derived != m.f*m.f {
 		return errors.New("what follows from the state was not made again")
@@ -319,7 +318,6 @@ func TestLargeMuGIsTold(t *testing.T) {
 	}
 }
 
-// saddle is a problem with 2 less in every eigenvalue of g_yy.
 type saddle struct{ bilevel.Problem }
 
 func (p saddle) HessG(gyy *mat.Sym, x, y []float64, phi []bilevel.Sample) error {

@@ -106,7 +106,6 @@ func (it *Iteration) Project(x []float64) { it.opt.Set.Project(x, x) }
 // MoveY writes y^{k+1} = y^k − β d.
 func (it *Iteration) MoveY(beta float64, d []float64) { descend(it.yNext, it.y, beta, d) }
 
-// descend writes x − α d.
 func descend(next, x []float64, alpha float64, d []float64) {
 	next, d = next[:len(x)], d[:len(x)]
 	for i, v := range x {

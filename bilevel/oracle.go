@@ -165,7 +165,6 @@ func (o *Oracle) endless() string {
 	return ""
 }
 
-// batchSize is the number of samples that a batch counts for.
 func batchSize(batch int, stream uint64) uint64 {
 	if batch > 0 {
 		return uint64(batch)

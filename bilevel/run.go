@@ -187,7 +187,6 @@ func (r *running) spent() bool {
 	return r.Xi > 0 && c.Xi >= r.Xi || r.Phi > 0 && c.Phi >= r.Phi
 }
 
-// progress calls Run.Progress with the clock stopped.
 func (r *running) progress() (goOn bool) {
 	start := time.Now()
 	goOn = r.Progress(r.s)

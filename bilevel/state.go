@@ -23,7 +23,6 @@ type State struct {
 
 var errShort = damaged("it ends too early")
 
-// word writes v and returns it, or returns what it reads.
 func (t *State) word(v uint64) uint64 {
 	switch {
 	case t.err != nil:

@@ -71,5 +71,4 @@ func (c *corner) put(u0, u1, u2, u3 []float64) {
 	u3[3] = c.r3
 }
 
-// usable reports whether d is positive, finite, and has a finite reciprocal.
 func usable(d float64) bool { return d >= 0x1p-1022 && d <= math.MaxFloat64 }

@@ -22,7 +22,6 @@ type spectral struct {
 	drop   float64 // off-diagonal entries up to this size are rounding
 }
 
-// factor takes a, with largest entry m, to the blocks of T.
 func (s *spectral) factor(a *mat.Sym, m float64) {
 	s.scale = power(m, 0)
 	s.reserve(a.N)

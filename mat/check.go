@@ -72,7 +72,6 @@ func alike(name string, dst, a *Dense) {
 	}
 }
 
-// alikeSym is alike, inlined.
 func alikeSym(name string, dst, a *Sym) {
 	if dst.N != a.N || dst.Stride != a.Stride || dst.Stride < dst.N {
 		checkAlikeSym(name, dst, a)

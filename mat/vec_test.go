@@ -221,7 +221,6 @@ func testProjectFrobAccuracy(t *testing.T) {
 
 const below = 0x1p-1070
 
-// requireProjectFrob compares with what is exact, and returns ‖a‖_F.
 func requireProjectFrob(t *testing.T, a *mat.Dense, radius float64) (norm float64) {
 	t.Helper()
 	a = mattest.Pad(a, 2)

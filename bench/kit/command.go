@@ -167,7 +167,12 @@ func ParseFiles(fs *flag.FlagSet, args []string, out Terminal) (files []string, 
 			return nil, fmt.Errorf("%w: %v; see -h", ErrUsage, err)
 		}
 		if fs.NArg() == 0 {
-			return files, nil
+			fs.Visit(func(f *flag.Flag) {
+				if f.Value.String() == "" && f.Name != "drop" { // none
+					err = fmt.Errorf("%w: -%s is empty, want a name or a word", ErrUsage, f.Name)
+				}
+			})
+			return files, err
 		}
 		files, args = append(files, fs.Arg(0)), fs.Args()[1:]
 	}

@@ -35,7 +35,6 @@ func must(ok bool) {
 	}
 }
 
-// uniform is the input of every benchmark: entries uniform on (−0.5, 0.5).
 func uniform(n int) *mat.Dense {
 	rng := rand.New(rand.NewPCG(1, uint64(n)))
 	a := mat.NewDense(n, n, nil)
@@ -43,7 +42,6 @@ func uniform(n int) *mat.Dense {
 	return a
 }
 
-// symmetric is (A + Aᵀ)/2 + shift·I.
 func symmetric(n int, shift float64) *mat.SymDense {
 	a, s := uniform(n), mat.NewSymDense(n, nil)
 	for i := range n {

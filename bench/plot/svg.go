@@ -36,7 +36,6 @@ func (f *Figure) WriteSVG(w io.Writer) error {
 	return err
 }
 
-// write writes one panel, cut off by an inner svg element, which needs no id.
 func (f *frame) write(s *svg) {
 	f.writeTicks(s, "#e6e6e6", -f.h, f.w, 0)
 	s.printf(`<svg x="%s" y="%s" width="%s" height="%s" overflow="hidden">`+"\n", num(f.x), num(f.y), num(f.w), num(f.h))

@@ -173,7 +173,7 @@ func (f *flags) add(fs *flag.FlagSet, p preset) {
 func (f *flags) check(p preset, methods bool) error {
 	switch {
 	case f.Quick && p.budgets == nil:
-		f.samples, f.trials = f.samples*3/10, min(f.trials, 4)
+		f.samples, f.trials = f.samples/10*3, min(f.trials, 4)
 		if f.samples < 1000 {
 			return fmt.Errorf("%w: -quick takes 3 in 10 of -samples: want ≥ 3334", kit.ErrUsage)
 		}
@@ -194,10 +194,8 @@ func (f *flags) check(p preset, methods bool) error {
 	switch {
 	case f.samples < 1000 || f.samples > 1e12:
 		return fmt.Errorf("%w: -samples is %d, want 1000 to 1e12", kit.ErrUsage, f.samples)
-	case f.trials < 1:
-		return fmt.Errorf("%w: -trials is %d, want ≥ 1", kit.ErrUsage, f.trials)
-	case f.tune < 1:
-		return fmt.Errorf("%w: -tune is %d, want ≥ 1", kit.ErrUsage, f.tune)
+	case min(f.trials, f.tune) < 1 || max(f.trials, f.tune) > 1e6:
+		return fmt.Errorf("%w: -trials is %d, -tune is %d, want 1 to 1e6", kit.ErrUsage, f.trials, f.tune)
 	case f.form == "":
 	case !(f.lo > 0 && f.lo < f.hi) || math.IsInf(f.hi, 1):
 		return fmt.Errorf("%w: -lo %v -hi %v, want 0 < lo < hi", kit.ErrUsage, f.lo, f.hi)

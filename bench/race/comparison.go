@@ -206,7 +206,6 @@ func number(v float64) string {
 	return strconv.FormatFloat(v, 'g', 6, 64)
 }
 
-// limitAt is a problem's limit at a budget, NaN where there is none.
 func (t *tournament) limitAt(p *problem, b int) float64 {
 	if p.limit == nil {
 		return math.NaN()

@@ -81,7 +81,7 @@ func TestUsage(t *testing.T) {
 		`-form "cube"`:                     {"compare", "-form", "cube"},
 		`-problem "tsp"`:                   {"compare", "-problem", "tsp"},
 		"australian_scale.gz exists":       {"figure2", "-data", t.TempDir()},
-		"-data is missing":                 {"ijcnn1", "-data", ""},
+		"-data is missing":                 {"ijcnn1"},
 		`no problem has such a`:            {"limit", "-only", "nobody"},
 		"Methods: STABLE, STABLE-paper":    {"compare", "-h"},
 	} {
@@ -265,7 +265,6 @@ type guest struct{ method.STFBO }
 
 func (guest) Name() string { return "Guest" }
 
-// The guest is there before the first test, as in a program.
 func init() {
 	kit.Must(0, method.Register(method.Entry{
 		Name: "Guest", Base: method.STFBO{}.Name(), Untuned: true, // a variant starts by name only

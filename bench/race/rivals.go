@@ -89,7 +89,6 @@ func (t *tournament) settled() []string {
 	return []string{"# race: " + t.name + ", " + t.describe, fmt.Sprintf("# seed: %d", t.Seed)}
 }
 
-// writeRivals writes NAME-rivals.csv, for -against.
 func (t *tournament) writeRivals(w io.Writer, best rivals) error {
 	rivals := slices.DeleteFunc(slices.Clone(t.entrants), (*entrant).untuned)
 	head := append(t.settled(), "# rivals: "+strings.Join(names(rivals), ", "),
@@ -163,7 +162,6 @@ func (t *tournament) readFile(best rivals, path string) error {
 	}
 }
 
-// readRival adds a line, unless its problem or budget is not in this race.
 func (t *tournament) readRival(best rivals, record []string) error {
 	var v [9]float64
 	for _, k := range []int{1, 5, 6, 7, 8} {

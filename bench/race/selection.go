@@ -52,7 +52,6 @@ func (e *entrant) grid() (g []setting) {
 	return g
 }
 
-// steps are α and β of a setting, in the problem's units.
 func (e *entrant) steps(p *problem, s setting) (alpha, beta bilevel.Power) {
 	alpha.C, beta.C = p.units.of(e)
 	alpha.C, beta.C = s.Alpha*alpha.C, s.Beta*beta.C
@@ -153,6 +152,9 @@ func lineup(with string) (list []*entrant, err error) {
 	}
 	for name := range strings.SplitSeq(with, ",") {
 		name = strings.TrimSpace(name)
+		if slices.ContainsFunc(list, func(e *entrant) bool { return strings.EqualFold(e.Name, name) }) {
+			continue
+		}
 		if i := slices.IndexFunc(all, func(e *entrant) bool { return strings.EqualFold(e.Name, name) }); i >= 0 {
 			list = append(list, all[i])
 		} else if e, err := method.Lookup(name); err == nil {
@@ -171,7 +173,6 @@ var keeps = []int{30, 10, 5}
 // outOfRace is the factor on the best rival's error beyond which one is out.
 const outOfRace = 10
 
-// finalists is how many of n settings make all runs of a round, by their first.
 func finalists(n int) int { return max((n+4)/5, 5) }
 
 // tries is how many settings may follow each other where trials fail.
@@ -191,7 +192,6 @@ type selection struct {
 
 func (s *selection) chooses(b int) bool { return s.entrant.rival() && s.in > b }
 
-// longest returns the largest budget for which each chosen setting was chosen.
 func (s *selection) longest() map[int]int {
 	upto := map[int]int{}
 	for b, outputs := range s.rank[:s.in] {
@@ -276,7 +276,6 @@ func (t *tournament) ranked(s *selection, b int) (ranks [][]int, least float64) 
 	return ranks, least
 }
 
-// inTurn takes n settings, the best of each ranking in turn, and sorts them.
 func inTurn(ranks [][]int, n int) (list []int) {
 	for k := range ranks[0] {
 		for _, rank := range ranks {

@@ -189,7 +189,6 @@ func nonconvexRows(p *quadratic.Problem) []*row {
 // stocInner is D of stocBiO, whose theory needs (1 − βμ)^D below a constant.
 const stocInner = 5
 
-// plainSTABLE is the paper's method, without additions.
 func plainSTABLE(p *quadratic.Problem, alpha, beta, tau bilevel.Schedule) bilevel.Method {
 	c := p.Constants(1)
 	return bilevel.STABLE{Alpha: alpha, Beta: beta, Tau: tau, MuG: c.MuG, CGxy: c.Cgxy, InitBatch: 1, Plain: true}

@@ -85,7 +85,6 @@ func joined(list []*series) (groups []reading, failed int) {
 	return groups, failed
 }
 
-// complete does the runs of series in so many groups.
 func complete(ctx context.Context, l *kit.Campaign[outcome], all []*series, groups int, what string, out kit.Terminal) error {
 	var tasks []kit.Task[outcome]
 	key := func(s *series, t int) string { return fmt.Sprintf("%s/%d/%d", s.key, kit.Last(s.marks), t) }

@@ -164,7 +164,6 @@ func (g *regime) panel(w io.Writer) plot.Panel {
 	return panel
 }
 
-// constants hold around the solution, up to the start.
 func (g *regime) constants() theorem.Constants {
 	o := g.problem.Options()
 	x, _ := g.problem.Optimum()

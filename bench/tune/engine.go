@@ -182,7 +182,6 @@ func drive(ctx context.Context, t task, folder string, out kit.Terminal) error {
 	return err
 }
 
-// stopped says that an error leaves results.
 func stopped(err error) bool {
 	return errors.Is(err, context.Canceled) || errors.Is(err, bilevel.ErrDiverged)
 }

@@ -79,7 +79,6 @@ func (o *options) problem(loss hyperopt.Loss, train, val *data.Data) (*hyperopt.
 
 func (t *search) folded() bool { return t.Folds > 1 }
 
-// run searches, chooses and measures. When the context ends, the results so far stand.
 func (t *search) run(ctx context.Context, out kit.Terminal) error {
 	p := kit.NewProgress(out)
 	defer p.Clear()

@@ -138,8 +138,6 @@ func Tune(ctx context.Context, args []string, out kit.Terminal) error {
 	err = o.check(len(files))
 	fs.Visit(func(f *flag.Flag) {
 		switch {
-		case f.Value.String() == "" && f.Name != "drop":
-			err = usage(fmt.Errorf("-%s is empty, want a name or a word", f.Name))
 		case (f.Name == "steps" || f.Name == "folds") && f.Value.String() == "0": // which stands for the default
 			err = usage(fmt.Errorf("-%s is 0, want ≥ 1", f.Name))
 		case o.apply != "" && !slices.Contains([]string{"apply", "drop", "label", "id", "impute", "out", "unlabelled"}, f.Name):

@@ -119,7 +119,6 @@ func Zoo(ctx context.Context, args []string, out kit.Terminal) error {
 	})
 }
 
-// untuned is the registry's first method without a step size.
 func untuned() string {
 	i := slices.IndexFunc(method.Registry(), func(e method.Entry) bool { return e.Untuned })
 	return method.Registry()[i].Name
@@ -265,7 +264,6 @@ func (p *problem) run(ctx context.Context, e method.Entry, seed uint64, marks []
 	return o, nil
 }
 
-// over is truth/told; 0: not told.
 func over(truth, told float64) float64 {
 	if !(told > 0) || math.IsInf(told, 1) {
 		return 0

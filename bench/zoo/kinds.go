@@ -157,7 +157,6 @@ func counts(r *rand.Rand, a [][]float64, u []float64, _ law) loss {
 	}}
 }
 
-// drawSoftmax draws classes with a linear score each, and weights of all factors.
 func drawSoftmax(r *rand.Rand, nf, ng uint64) species {
 	classes, p := 2+r.IntN(4), 1+r.IntN(12)
 	size := drawSizes(r)
@@ -245,7 +244,6 @@ func drawCleaning(r *rand.Rand, nf, ng uint64) species {
 		about: fmt.Sprintf("%d groups, ridge %.2g", groups, ridge)}
 }
 
-// weighed is σ(u_1)·softplus(u_0).
 func weighed(t *term) {
 	v, d1, d2 := softplus(t.u[0])
 	_, w, dw := softplus(t.u[1])

@@ -73,7 +73,6 @@ func sketch(seed uint64, index int, attempt uint64) (p *problem, x0, y0 []float6
 	return p, x0, y0, r
 }
 
-// start draws x⁰ in the set and y⁰, which is 0 in every other problem.
 func (p *problem) start(r *rand.Rand, reach float64) (x0, y0 []float64) {
 	dx, dy, most := p.of.dx, p.of.dy, p.of.reach
 	if most == 0 {
@@ -142,7 +141,6 @@ func (p *problem) limitAt(at stationary) (observe.Limit, string) {
 	return l, ""
 }
 
-// rescale chooses units, in a third of the problems with a box or none.
 func (p *problem) rescale(r *rand.Rand, x0, y0 []float64) {
 	dx, dy := p.of.Dims()
 	p.runIn, p.x0, p.y0 = p.set, x0, y0
@@ -300,7 +298,6 @@ func times(v []float64, c float64) {
 	}
 }
 
-// dims is a length up to 60, short ones as often as long ones.
 func dims(r *rand.Rand, least int) int { return int(math.Round(between(r, float64(least), 60))) }
 
 // drawSet draws a set around the origin; reach is how far points of an unbounded one are apart.

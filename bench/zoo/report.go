@@ -40,7 +40,6 @@ func (r *result) ratio(mark int) float64 {
 	return r.mean(mark, func(o *outcome) float64 { return o.Ratio[mark] })
 }
 
-// root is NaN where that of a run is not known.
 func (r *result) root() float64 {
 	return r.mean(len(r.Runs[0].Used)-1, func(o *outcome) float64 {
 		if o.Root <= 0 {

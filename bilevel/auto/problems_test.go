@@ -140,7 +140,6 @@ func TestMemoryGrows(t *testing.T) {
 	}
 }
 
-// rows is data of 1000 rows, of which a share of the entries is stored.
 func rows(d int, share float64) *data.Data {
 	rng := rand.New(rand.NewPCG(1, 2))
 	data := &data.Data{Name: "bench", Dim: d, RowPtr: []int{0}}
@@ -175,7 +174,6 @@ func tuning(tb testing.TB, data *data.Data) *auto.Problem {
 	return p
 }
 
-// pointOf is a point with x > 0, and a v.
 func pointOf(p bilevel.Problem) (x, y, v []float64) {
 	dx, dy := p.Dims()
 	rng := rand.New(rand.NewPCG(3, 4))
@@ -240,7 +238,6 @@ func randomLoss(seed uint64, steps int) func(x, y vec) num {
 func (r *random) num() num { return recent(r.rng, r.nums) }
 func (r *random) vec() vec { return recent(r.rng, r.vecs) }
 
-// recent draws one of all, rather a late one.
 func recent[T any](rng *rand.Rand, all []T) T {
 	return all[len(all)-1-min(rng.IntN(len(all)), rng.IntN(len(all)))]
 }

@@ -105,7 +105,6 @@ func root(fussy bool, set bilevel.Set) bilevel.Problem {
 	}}.of(p)}
 }
 
-// scaled is good with s·f.
 func scaled(s float64, terms uint64) full {
 	return mutant{oracle: "all", after: func(c written) {
 		times(s, c.fx, c.fy)
@@ -115,7 +114,6 @@ func scaled(s float64, terms uint64) full {
 	}}.of(goodOf(3, 3, terms))
 }
 
-// flat has g_yy = diag(0, c, c).
 func flat(c float64) *auto.Problem {
 	return ofLosses(1, 3, func(x, y auto.Vec) auto.Num { return y.SquaredNorm() },
 		func(x, y auto.Vec) auto.Num { return y.Slice(1, 3).SquaredNorm().Scale(c / 2) })
@@ -152,7 +150,6 @@ func (l lying) Objective(grad, x []float64) (float64, error) {
 	return v[0], err
 }
 
-// joint rounds otherwise than CrossVecG.
 type joint struct{ *quadratic.Problem }
 
 func (p joint) Joint() bilevel.Problem { return p }
@@ -170,16 +167,13 @@ type promises struct {
 
 func (p promises) ConvexityAt([]float64) float64 { return p.s }
 
-// promise has the modulus 2, and promises s.
 func promise(s float64) bilevel.Problem {
 	q := made(quadratic.New(quadratic.Options{Dx: 2, Dy: 3, Seed: 5, MuG: 2, SigmaGy: 0.3}))
 	return promises{q, s}
 }
 
-// bare hides Products and Values.
 type bare struct{ bilevel.Problem }
 
-// bareGX leaves GradXG.
 type bareGX struct {
 	bilevel.Problem
 	bilevel.UpperGradient
@@ -197,7 +191,6 @@ type full interface {
 	bilevel.Values
 }
 
-// mutant has one oracle that is wrong, or all.
 type mutant struct {
 	oracle string
 	batch  func(c written) []bilevel.Sample // what is asked for in place of the batch
@@ -256,7 +249,6 @@ func (w values) ValueF(x, y []float64, xi []bilevel.Sample) (float64, error) {
 	return *w.f, err
 }
 
-// noExact is an error of those oracles for an empty batch.
 func noExact(oracles ...string) func(c written) error {
 	return func(c written) error {
 		if len(c.batch) == 0 && slices.Contains(oracles, c.oracle) {

@@ -216,7 +216,6 @@ func (f *Function) HessVec(dst, s []float64) error {
 	return nil
 }
 
-// reach is the default of Reach.
 func (f *Function) reach(s, js []float64) float64 {
 	const share = 1e-6
 	t := math.Inf(1)

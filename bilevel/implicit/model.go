@@ -181,7 +181,6 @@ func (m *model) segments(x, g, lo, hi []float64) (end float64) {
 	return at + max(-slope/m.curvature(square), 0)
 }
 
-// curvature is that of the model along path.
 func (m *model) curvature(square float64) float64 {
 	curve := m.theta * square
 	for j, p := range m.p[:m.used] {

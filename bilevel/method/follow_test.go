@@ -191,7 +191,6 @@ func lin(pairs ...any) []float64 {
 	return sum
 }
 
-// levels has f_x = upper(x), f_y = 0 and g_y = lower(y).
 type levels struct {
 	dx           int
 	upper, lower func(i int, v float64) float64

@@ -295,7 +295,6 @@ func TestSABAPassesOverZeros(t *testing.T) {
 	assert.Equal(t, run(math.Copysign(0, -1)), run(0))
 }
 
-// late has no f_x at y = 0.
 type late struct {
 	withProducts
 	zero float64

@@ -37,7 +37,6 @@ func (e Entry) problem(noise float64) identity {
 	return identity{withProducts: w}
 }
 
-// composed makes the problem beside it say that it is a composition.
 type composed struct{}
 
 func (composed) Composition() compose.Composition { return nil }
@@ -243,7 +242,6 @@ type (
 	faulty = bileveltest.Faulty[bilevel.Sample]
 )
 
-// watcher hands out its Iteration.
 type watcher struct {
 	STFBO
 	it **bilevel.Iteration

@@ -61,7 +61,6 @@ func (m *soba) Step(it *bilevel.Iteration) error {
 	return s.err
 }
 
-// parts writes f and g at z^k, from one batch of each stream.
 func (m *soba) parts(s *step) {
 	xi, phi := s.DrawXi(0), s.DrawPhi(0)
 	m.upper(s, m.f, xi)
@@ -80,7 +79,6 @@ func (m *soba) lowerAt(s *step, g, x, y, v []float64, phi []bilevel.Sample) {
 	s.JointG(g[:m.dy], g[m.dy:2*m.dy], g[2*m.dy:], x, y, v, phi)
 }
 
-// move makes y^{k+1}, x^{k+1} and v^{k+1} from f and g.
 func (m *soba) move(s *step) {
 	d, cv := m.d[:len(m.fx)], m.cv[:len(m.fx)]
 	for i, fx := range m.fx {

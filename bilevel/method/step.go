@@ -11,7 +11,6 @@ import (
 
 var anyStep = math.Inf(1)
 
-// checkSteps refuses step sizes that are missing or out of range; name is the Go name.
 func checkSteps(name string, alpha, beta bilevel.Schedule) error {
 	return errors.Join(option.Schedule(name+".Alpha", alpha, anyStep), option.Schedule(name+".Beta", beta, anyStep))
 }

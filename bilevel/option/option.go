@@ -49,8 +49,8 @@ func Schedule(name string, s interface{ At(k int) float64 }, max float64) error 
 
 // Batch refuses a batch size that is neither ≥ 1 nor Full.
 func Batch(name string, n int) error {
-	if n < 1 && n != Full {
-		return Bad("%s is %d, want ≥ 1, or Full", name, n)
+	if (n < 1 || n > 1<<24) && n != Full {
+		return Bad("%s is %d, want 1 … 2²⁴, or Full", name, n)
 	}
 	return nil
 }

@@ -30,7 +30,7 @@ func TestChecks(t *testing.T) {
 		{Schedule("A.B", constant(nan), inf), "A.B at step 0 is NaN"},
 		{Batch("A.B", 1), ""},
 		{Batch("A.B", Full), ""},
-		{Batch("A.B", 0), "A.B is 0, want ≥ 1, or Full"},
+		{Batch("A.B", 0), "A.B is 0, want 1 … 2²⁴, or Full"},
 		{Batch("A.B", -2), "A.B is -2"},
 		{AtLeast("A.B", 3, 3), ""},
 		{AtLeast("A.B", 2, 3), "A.B is 2, want ≥ 3"},

@@ -71,7 +71,6 @@ func newAnswers(p *Problem) *answers {
 		gxy: mat.NewDense(dx, dy), gyy: mat.NewSym(dy)}
 }
 
-// ask asks every oracle, and returns their errors.
 func (a *answers) ask(p *Problem, x, y []float64, batch []bilevel.Sample) (errs [9]error) {
 	errs = [9]error{p.GradF(a.fx, a.fy, x, y, batch), p.GradG(a.gy, x, y, batch), p.GradXG(a.gx, x, y, batch),
 		p.CrossG(a.gxy, x, y, batch), p.HessG(a.gyy, x, y, batch), p.HessVecG(a.hv, x, y, y, batch),
@@ -316,7 +315,6 @@ func TestNoiseHasTheChosenSize(t *testing.T) {
 	})
 }
 
-// away is at distance r from x in a direction with all entries of one size.
 func away(x []float64, r float64) []float64 {
 	z := make([]float64, len(x))
 	for i := range x {

@@ -39,7 +39,8 @@
 //	         on by its size, nor any to a quarter of its distance to a bound
 //	share    else, as near, the first n samples are asked at z and z⁺, and the sums at z⁺ are those at z and N/n
 //	         times what those of the part changed by; n = D‖x⁺ − x_a‖²_M/(.3²stat), all were asked last at x_a,
-//	         D is 1 or the variance of a sample's share of h⁺ − h, over ‖s‖²; all if n > N/4
+//	         D is 1 or the variance of a sample's share of h⁺ − h, over ‖s‖²; if n > N/4, or all
+//	         are due, N/16 scout: they say whether the step fails, and where y settles, before all are asked
 //	sees     and all if g_xyᵀs, a mean over the part, is off by half: of rare events it may hold none
 //	doubt    the standard error of h⁺ − h by how groups of the part differ: above .3√stat all are asked, unless
 //	         the part sees ϱ ≤ .05 beyond it, or y* astray
@@ -47,7 +48,8 @@
 //	         ϱ = ½sᵀ(h + h⁺)/(hᵀs + ½sᵀBs): F's fall by the trapezoid rule, of the same samples at both ends;
 //	         −1 where f or g have no value at z⁺ (bilevel.ErrDomain), or y* is far from where it
 //	         should be, or the entries of y are that an x_i without a width acts on
-//	trust    ϱ ≤ .05: back, Δ = τ/4;  ϱ < .25 or > 4, on sums .5, 2: Δ = τ/2;  in (.75, 1.5): Δ ≥ 2τ;  in (.9, 1.1): Δ ≥ 4τ;  τ = max|s_i|/ℓ_i
+//	trust    ϱ ≤ .05: back, Δ = τ/4;  ϱ < .25 or > 4, on sums .5, 2: Δ = τ/2;  in (.75, 1.5): Δ ≥ 2τ;  in (.9, 1.1): Δ ≥ 4τ;  τ = max|s_i|/ℓ_i;
+//	         while samples are to come Δ ≤ max(1, ρN), where a block ends: a few may say that F falls for ever
 //	stat     tr M⁻¹ cov(h) on the face of X, twice the statistical error of F, where x is unknown by less than Δℓ; steps
 //	         are read again while they promise more than 1/64 of it
 //

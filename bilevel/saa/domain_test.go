@@ -176,6 +176,15 @@ func TestRunsOff(t *testing.T) {
 		require.NoError(t, s.Step())
 	}
 	assert.Greater(t, s.X()[0], 350.0)
+	p = bileveltest.Must(auto.New(auto.Losses{Dx: 1, Dy: 1, // F is log cosh(y − 4), and a few samples say that it falls for ever
+		F: func(_, y auto.Vec, xi bilevel.Sample) auto.Num {
+			slope := rand.New(rand.NewPCG(uint64(xi), 7)).NormFloat64() - 1
+			return y.At(0).Shift(-4).Scale(2).Softplus().Add(y.At(0).Scale(slope))
+		},
+		G: func(x, y auto.Vec, _ bilevel.Sample) auto.Num { return y.Sub(x).SquaredNorm() }}))
+	for seed := range uint64(300) {
+		solved(t, p, saa.Newton{}, bilevel.Options{Seed: seed}, bilevel.Run{Steps: 20})
+	}
 }
 
 func TestFAlone(t *testing.T) {
@@ -187,7 +196,7 @@ func TestFAlone(t *testing.T) {
 			return y.Sub(x.Slice(0, 1)).Shift(rand.New(rand.NewPCG(uint64(phi), 1)).NormFloat64()).SquaredNorm()
 		}}))
 	for _, at := range []float64{0, 5.6e-17} {
-		_, r := solved(t, p, saa.Newton{}, bilevel.Options{X0: []float64{at, at, at}}, bilevel.Run{Phi: 4000})
+		_, r := solved(t, p, saa.Newton{}, bilevel.Options{X0: []float64{at, at, at}}, bilevel.Run{Xi: 4000})
 		assert.InDeltaSlice(t, []float64{2, 3, 3}, r.X, 0.1)
 	}
 }

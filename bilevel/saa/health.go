@@ -90,13 +90,15 @@ func (m *newton) flat() (list []int) {
 	p, c := m.now, m.curve
 	for i, x := range p.x {
 		lo, hi := m.step.bounds(i)
-		d, acts := p.effect(i), 0.0
+		d, acts, was := p.effect(i), 0.0, 0.0
+		mat.MulVecSym(p.hy, p.yy, c.j.Row(i)) // −g_xy when B was asked
 		for j, v := range p.xy.Row(i) {
 			acts += math.Abs(v * p.v[j] / p.n[1])
+			was += math.Abs(p.hy[j] * p.v[j] / p.n[1])
 		}
 		off := math.IsInf(lo, -1) && math.IsInf(hi, 1) && (d == 0 || d < 0x1p-10*c.most[i]) || m.step.lost(i, c.span[i], p.unit[i])
 		off = off || (p.c2[i] == 0 || acts == 0 && p.unit[i] > 0) && !m.whole() && x > lo && x < hi
-		curved := !c.old[i] && c.b.At(i, i)*p.unit[i] > 0x1p10*acts || m.bottom(i)
+		curved := c.have[i] && c.b.At(i, i)*p.norm > 0x1p10*was*c.most[i] || m.bottom(i)
 		if p.n[0]*p.n[1] > 0 && p.f2[i] == 0 && off && !curved {
 			list = append(list, i)
 		}

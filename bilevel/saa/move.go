@@ -28,7 +28,7 @@ func (m *newton) block(it *bilevel.Iteration) error {
 			more = true
 		}
 		m.tried++
-		more = more && (!m.pass || m.credit > 0 && !m.sides[0].exact && !m.sides[1].exact)
+		more = more && !(m.step.pressed && m.radius >= m.widest) && (!m.pass || m.credit > 0 && !m.sides[0].exact && !m.sides[1].exact)
 	}
 	return nil
 }
@@ -115,17 +115,18 @@ func (m *newton) move(it *bilevel.Iteration) (more bool, err error) {
 		return false, nil
 	}
 	good, credit, rough, before, asked, read := false, m.credit, m.rough, m.radius, m.askedAt, m.lastRead
-	m.askedAt, m.of = m.n(), m.share(stat)
-	if m.of > 0 {
+	scout := false
+	m.askedAt = m.n()
+	if m.of, scout = m.share(stat); m.of > 0 {
 		if err = m.askPart(it, p); !m.sees() {
-			m.of = 0
+			m.of, scout = 0, false
 		}
 	}
 	if err == nil {
-		good, err = m.try(it, stat)
+		good, err = m.try(it, scout)
 	}
 	if m.of = 0; errors.Is(err, errPart) {
-		good, err = m.try(it, stat)
+		good, err = m.try(it, true)
 	}
 	if err != nil { // goes on from here
 		m.credit, m.rough, m.noise, m.askedAt, m.lastRead = credit, rough, noise, asked, read
@@ -220,21 +221,24 @@ func (m *newton) narrows() bool {
 var errPart = errors.New("saa: the part is too small")
 
 // share is the number of samples on which a step changes h as on all, to a share of its standard error.
-// Where that is above a quarter of them, or all are due, it is 0.
-func (m *newton) share(stat float64) int {
+// Where that is above a quarter of them, or all are due, a part scouts: it may say that the step fails.
+func (m *newton) share(stat float64) (of int, scout bool) {
 	p, c, n := m.now, m.curve, m.sides[1].n
-	if !m.lockstep() || m.far == 0 || p.n != [2]float64{float64(n), float64(n)} || n >= reread*m.lastRead || !m.near() {
-		return 0
+	if !m.lockstep() || p.n != [2]float64{float64(n), float64(n)} {
+		return 0, false
 	}
 	for i, x := range p.x {
 		c.x[i] = x - p.xa[i]
 	}
-	way := c.norm(c.x, m.step.s, p.unit)
-	of := max(float64(c.share(len(p.x))), max(1, m.rough)*way*way/(partly*partly*stat))
-	if of > float64(n)/4 {
-		return 0
+	way, least := c.norm(c.x, m.step.s, p.unit), float64(c.share(len(p.x)))
+	need := max(least, max(1, m.rough)*way*way/(partly*partly*stat))
+	if scout = m.far == 0 || n >= reread*m.lastRead || !m.near() || need > float64(n)/4; scout {
+		need = max(least, scouts*float64(n))
 	}
-	return int(of)
+	if need > float64(n)/4 {
+		return 0, false
+	}
+	return int(need), scout
 }
 
 // arrived says that no free entry has a gradient above rounding, and y none; or that steps promise less than

@@ -18,6 +18,7 @@ const (
 	solved  = 1. / 64  // of twice the statistical error of F, what a step must promise to be read in the same block
 	audit   = 0.1      // of the standard error of h, the error that a step may leave unread
 	partly  = 0.3      // of the standard error of h, the error of a step read on a part; of the way of y, what is left of it
+	scouts  = 1. / 16  // of the samples, at least, say first whether a step fails that all are to be read for
 	sure    = 1        // standard errors of h_i from which on x_i may go as far as Δℓ_i, and farther down a flat
 	drifted = 4        // of a step's length in M⁻¹, what J may change h by along it until B is asked anew
 	farther = 16       // times the way on which x_i alone makes its row of g_xy another, ℓ_i without a width at most
@@ -34,7 +35,7 @@ const (
 
 // Newton is Newton's method on growing samples, see the package comment. Its zero value is ready:
 // there is nothing to choose. x and y leave the start after 2(dx + dy) samples of each kind, 2(200 + dy) at most.
-// Of a finite f beside a g that is a stream, terms are drawn once: Run.Xi beyond their number ends nothing.
+// A finite f beside a g that is a stream, or the other way round, counts as drawn with it, and is not asked again.
 type Newton struct {
 	// Calls bounds the evaluations, over all oracles, for a pair of samples ξ and φ in the long run,
 	// up to twice of it where steps promise much: 4 ask each sample once, the others ask old ones again
@@ -65,6 +66,7 @@ type newton struct {
 	rough    float64 // the variance of a sample's share of h⁺ − h, over ‖s‖²
 	told     told
 	radius   float64    // Δ
+	widest   float64    // that it may be in the block: so few samples may say that F falls for ever
 	askedAt  int        // how many samples there were when old ones were asked last
 	far      float64    // length of the last step read, in M
 	slope    float64    // the remainder of steps read, in M⁻¹, over their lengths
@@ -92,13 +94,13 @@ func (m Newton) start(it *bilevel.Iteration, wide bool) (bilevel.Stepper, error)
 	if !(m.Calls >= 8) || math.IsInf(m.Calls, 1) {
 		return nil, option.Bad("saa.Newton.Calls is %v, want a finite number ≥ 8 (or 0, which means 80)", m.Calls)
 	}
-	r := &newton{Newton: m, radius: first, told: told{gap: math.Inf(1)}}
+	r := &newton{Newton: m, radius: first, widest: math.Inf(1), told: told{gap: math.Inf(1)}}
 	nu, nl := it.Batches()
 	terms, phi := it.Oracle().Streams()
 	r.sides = [2]side{{terms: terms, batch: nu, draw: it.DrawXiIn}, {terms: phi, batch: nl, draw: it.DrawPhiIn}}
 	for k := range r.sides {
 		s := &r.sides[k]
-		s.exact, s.all = s.batch == bilevel.Full, true
+		s.exact, s.all, s.beside = s.batch == bilevel.Full, true, terms*phi == 0
 		s.order = bilevel.NewPasses(s.terms)
 		s.wait = make([]bilevel.Sample, 0, largest+max(s.batch, 0))
 		s.aim(2 * (min(dx, mostX) + dy))
@@ -139,6 +141,9 @@ func (m *newton) Step(it *bilevel.Iteration) error {
 			return errors.Join(err, it.UseSteps(m.sizes[0], m.sizes[1], 0))
 		}
 		m.pending, m.pass, m.tried, m.failed = true, known, 0, 0
+		if m.widest = max(1, growth*float64(m.n())); m.whole() {
+			m.widest = math.Inf(1)
+		}
 	}
 	if !m.done {
 		if err := m.block(it); err != nil {
@@ -160,7 +165,6 @@ func (m *newton) Step(it *bilevel.Iteration) error {
 	return it.UseSteps(m.sizes[0], m.sizes[1], 0)
 }
 
-// n is the number of samples of the kind that has more.
 func (m *newton) n() int { return max(m.sides[0].n, m.sides[1].n) }
 
 // rests says that in another block old samples were asked, of nearly as many.
@@ -168,7 +172,6 @@ func (m *newton) rests() bool {
 	return !m.whole() && m.n() > m.askedAt && float64(m.n()) < again*float64(m.askedAt)
 }
 
-// whole says that all terms are known, so that a step takes a pass.
 func (m *newton) whole() bool { return m.sides[0].whole() && m.sides[1].whole() }
 
 // take draws the samples of a step, and asks them in groups. ready says that they complete a block,
@@ -222,7 +225,7 @@ func (m *newton) State(t *bilevel.State) {
 	for _, n := range []*int{&m.tried, &m.failed, &m.lastRead, &m.askedAt, &m.stalls} {
 		t.Count(n)
 	}
-	for _, v := range []*float64{&m.radius, &m.least, &m.far, &m.slope, &m.bow, &m.noise, &m.credit, &m.rough, &m.terms,
+	for _, v := range []*float64{&m.radius, &m.widest, &m.least, &m.far, &m.slope, &m.bow, &m.noise, &m.credit, &m.rough, &m.terms,
 		&m.told.lower, &m.told.gradient, &m.told.stdErr, &m.told.gap, &m.told.falls, &m.told.clipped} {
 		t.Float(v)
 	}

@@ -141,7 +141,20 @@ func TestSumWithoutExactOracles(t *testing.T) {
 	_, r := solved(t, unexact{p}, saa.Newton{}, bilevel.Options{Seed: 1}, bilevel.Run{Phi: 100 * 20})
 	x, _ := p.Optimum()
 	assert.InDeltaSlice(t, x, r.X, 1e-9)
+	_, want := solved(t, uneven{unexact{p}}, saa.Newton{}, bilevel.Options{}, bilevel.Run{Steps: 200})
+	s, _ := solved(t, uneven{unexact{p}}, saa.Newton{}, bilevel.Options{}, bilevel.Run{Steps: 90})
+	file := filepath.Join(t.TempDir(), "run")
+	require.NoError(t, s.SaveFile(file))
+	s, err = bilevel.New(uneven{unexact{p}}, saa.Newton{}, bilevel.Options{})
+	require.NoError(t, errors.Join(err, s.LoadFile(file)))
+	got, err := s.Run(t.Context(), bilevel.Run{Steps: 110})
+	require.NoError(t, err)
+	assert.Equal(t, want.Counts, got.Counts)
 }
+
+type uneven struct{ unexact }
+
+func (uneven) Streams() (xi, phi uint64) { return 60, 100 }
 
 // Scaling every entry of x, y, f and g by powers of two scales every iterate alike, bit for bit.
 func TestUnits(t *testing.T) {
@@ -372,6 +385,16 @@ func TestSilentStarts(t *testing.T) {
 	require.NoError(t, err)
 	_, r = solved(t, p, saa.Newton{}, bilevel.Options{}, bilevel.Run{Steps: 5000})
 	assert.Empty(t, r.Warnings)
+	for _, n := range []uint64{0, 64} { // y* is 1 + x², so that x is still where F is least
+		p, err = auto.New(auto.Losses{Dx: 1, Dy: 1, Upper: n, Lower: n,
+			F: func(_, y auto.Vec, _ bilevel.Sample) auto.Num { return y.SquaredNorm() },
+			G: func(x, y auto.Vec, i bilevel.Sample) auto.Num {
+				return y.Sub(x.Mul(x)).Shift(rand.New(rand.NewPCG(uint64(i), 0)).NormFloat64()/3 - 1).SquaredNorm()
+			}})
+		require.NoError(t, err)
+		_, r = solved(t, p, saa.Newton{}, bilevel.Options{X0: []float64{1}}, bilevel.Run{Steps: 3000})
+		assert.Empty(t, r.Warnings)
+	}
 	_, r = solved(t, saddle(-1, 0), saa.ByProducts{}, bilevel.Options{}, bilevel.Run{Gap: 1e-3, Steps: 200})
 	assert.Equal(t, bilevel.StepLimit, r.Reason)
 }

@@ -8,13 +8,14 @@ import (
 
 // side is one of both kinds of samples: ξ with f, or φ with g.
 type side struct {
-	terms uint64          // of the finite sum; 0: a stream
-	order *bilevel.Passes // of a sum
-	past  *bilevel.Past   // of a stream
-	draw  func(p *bilevel.Passes, n int) []bilevel.Sample
-	batch int  // that a step draws
-	exact bool // batches are Full
-	all   bool // the empty batch gives the mean of the whole sum
+	terms  uint64          // of the finite sum; 0: a stream
+	order  *bilevel.Passes // of a sum
+	past   *bilevel.Past   // of a stream
+	draw   func(p *bilevel.Passes, n int) []bilevel.Sample
+	batch  int  // that a step draws
+	exact  bool // batches are Full
+	beside bool // a stream: what is known of a sum counts as drawn, and is not asked
+	all    bool // the empty batch gives the mean of the whole sum
 
 	n     int                     // samples drawn, each of another draw
 	goal  int                     // n at the end of the block
@@ -59,6 +60,8 @@ func (s *side) take(again bool) int {
 			s.draw(s.order, n)
 			s.used += n
 			return n
+		} else if s.beside {
+			s.draw(s.order, n)
 		}
 	case s.n < s.goal:
 		n = min(n, s.goal-s.n)
@@ -118,7 +121,6 @@ func (s *side) group(at, k int) []bilevel.Sample {
 	return s.order.Drawn()[at : at+k]
 }
 
-// whole says that every term is known.
 func (s *side) whole() bool { return s.exact || s.terms > 0 && uint64(s.n) == s.terms }
 
 // groupOf is how many of n samples are asked at once.
@@ -130,6 +132,7 @@ func (s *side) State(t *bilevel.State) {
 	t.Count(&s.goal)
 	t.Count(&s.used)
 	t.Count(&s.size)
+	t.Flag(&s.all)
 	n := len(s.wait)
 	t.Count(&n)
 	s.wait = s.wait[:cap(s.wait)]

@@ -72,7 +72,6 @@ func (s *sums) begin(x, y []float64) {
 	}
 }
 
-// carried says that (x, y) is not where the samples were asked last.
 func (p *point) carried() bool { return !slices.Equal(p.x, p.xr) || !slices.Equal(p.y, p.yr) }
 
 func (s *sums) State(t *bilevel.State) {

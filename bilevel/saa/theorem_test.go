@@ -324,15 +324,18 @@ func TestPartTakesABadStepBack(t *testing.T) {
 	require.NoError(t, m.read(it, p, p))
 	require.NoError(t, p.upper(m.curve))
 	m.step.find(m.curve, p, 1, m.stat())
-	m.radius, m.of = 1, 128
+	m.radius, m.of, m.noise = 1, 128, math.Inf(1)
 	require.NoError(t, m.askPart(it, p))
-	_, err := m.try(it, 0)
+	_, scouted := m.try(it, true)
+	assert.ErrorIs(t, scouted, errPart)
+	m.noise = 0
+	_, err := m.try(it, false)
 	assert.ErrorIs(t, err, errPart)
 	for _, i := range m.curve.free {
 		m.step.s[i] += p.unit[i] / 4
 	}
 	credit := m.credit
-	good, err := m.try(it, 0)
+	good, err := m.try(it, false)
 	require.NoError(t, err)
 	assert.False(t, good)
 	assert.Same(t, p, m.now)

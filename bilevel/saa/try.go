@@ -9,18 +9,21 @@ import (
 	"stable/mat"
 )
 
-// try reads all samples, or the part, at the end of the step, and takes it where F falls as foreseen.
-func (m *newton) try(it *bilevel.Iteration, stat float64) (good bool, err error) {
+// try reads all samples, or the part, at the end of the step, and takes it where F falls as foreseen. A part that
+// scouts only says where it does not; then all are read, from where the part settled y.
+func (m *newton) try(it *bilevel.Iteration, scout bool) (good bool, err error) {
 	p, t, c, s := m.now, m.to, m.curve, m.step.s
 	m.step.to(t.x, p.x)
-	copy(t.y, p.y)
 	t.norm = p.norm
 	copy(t.unit, p.unit)
 	copy(t.big, p.big)
 	copy(t.d, p.d)
-	m.step.follow(t.y, p)
-	copy(p.w, t.y)
-	mat.Axpy(p.w, -1, p.y)
+	clear(p.w)
+	m.step.follow(p.w, p)
+	if m.of > 0 || !scout {
+		copy(t.y, p.y)
+		mat.Axpy(t.y, 1, p.w)
+	}
 	way := p.normH(p.w)
 	unsettled := p.normH(p.u) > max(partly*way, tiny*p.norm)
 	tau, fall, size, doubt := 0.0, 0.0, 0.0, 0.0
@@ -84,12 +87,12 @@ func (m *newton) try(it *bilevel.Iteration, stat float64) (good bool, err error)
 		rho = 1
 	}
 	if m.of > 0 {
-		if !(doubt <= partly*math.Sqrt(stat)) && rho != -1 && !(fall-doubt*m.step.length > 0.05*m.step.model) {
+		if (scout || !(doubt <= partly*math.Sqrt(m.noise))) && rho != -1 && !(fall-doubt*m.step.length > 0.05*m.step.model) {
 			return false, errPart
 		}
 	}
-	// The model at z may be wrong. Where a part alone says so, the first failure makes Δ shorter only.
-	if carried := p.carried(); !(rho > 0.25 && rho < 4) && (carried || unsettled) && (m.of == 0 || m.failed > 0) {
+	// The model at z may be wrong. Where a part alone says so, the first two failures make Δ shorter only.
+	if carried := p.carried(); !(rho > 0.25 && rho < 4) && (carried || unsettled) && (m.of == 0) {
 		if carried {
 			m.far = 0 // what was known of the remainder is not true: the next step is read
 			err = m.read(it, p, p)
@@ -103,7 +106,7 @@ func (m *newton) try(it *bilevel.Iteration, stat float64) (good bool, err error)
 	same := p.n == t.n // no sample was weighed otherwise
 	miss, far := c.normInv(rem, p.unit), m.step.length
 	if m.of > 0 || !slices.Equal(p.xa, p.xr) {
-		miss = max(0, miss-partly*math.Sqrt(stat))
+		miss = max(0, miss-partly*math.Sqrt(m.noise))
 	}
 	if far > 0 && same {
 		m.far = max(far, m.far/2)
@@ -208,8 +211,8 @@ func (m *newton) trust(rho, tau float64) {
 	case rho < 0.25 || rho > 4, m.whole() && (rho < 0.5 || rho > 2): // it may go round
 		m.radius = tau / 2
 	case rho > 0.9 && rho < 1.1:
-		m.radius = max(m.radius, 4*tau)
+		m.radius = max(m.radius, min(4*tau, m.widest))
 	case rho > 0.75 && rho < 1.5:
-		m.radius = max(m.radius, 2*tau)
+		m.radius = max(m.radius, min(2*tau, m.widest))
 	}
 }
