@@ -67,7 +67,7 @@ func (m *newton) move(it *bilevel.Iteration) (more bool, err error) {
 	for _, i := range c.free {
 		p.sure[i] = 1
 		if sigma := math.Sqrt(p.covariance(&m.sides, i, i)); sigma > 0 {
-			p.sure[i] = min(1, math.Abs(p.h[i])/(sure*sigma))
+			p.sure[i] = min(1, math.Abs(p.h[i])/sigma)
 			m.step.chance = math.Hypot(m.step.chance, sigma*p.unit[i])
 		}
 	}
@@ -166,7 +166,7 @@ func (m *newton) mayMove() {
 		held := x <= lo && p.h[i] >= 0 || x >= hi && p.h[i] <= 0
 		off := p.effect(i)*float64(m.n()) < c.most[i] && (x-c.best[i])*p.h[i] < 0 // farther down a flat
 		sigma := math.Sqrt(max(0, p.covariance(&m.sides, i, i)))
-		off = off && (math.Abs(p.h[i]) < sure*sigma || math.Abs((x-c.best[i])*p.h[i]) < m.noise) // for nothing that samples tell
+		off = off && (math.Abs(p.h[i]) < sigma || math.Abs((x-c.best[i])*p.h[i]) < m.noise) // for nothing that samples tell
 		held = held || off && math.IsInf(m.step.width(i), 1) && !m.whole()
 		if (p.size[i] > 0 || m.whole()) && c.known[i] && !lost && !held {
 			c.free = append(c.free, i)

@@ -19,7 +19,6 @@ const (
 	audit   = 0.1      // of the standard error of h, the error that a step may leave unread
 	partly  = 0.3      // of the standard error of h, the error of a step read on a part; of the way of y, what is left of it
 	scouts  = 1. / 16  // of the samples, at least, say first whether a step fails that all are to be read for
-	sure    = 1        // standard errors of h_i from which on x_i may go as far as Δℓ_i, and farther down a flat
 	drifted = 4        // of a step's length in M⁻¹, what J may change h by along it until B is asked anew
 	farther = 16       // times the way on which x_i alone makes its row of g_xy another, ℓ_i without a width at most
 	first   = 0.25     // Δ at the start
@@ -100,7 +99,7 @@ func (m Newton) start(it *bilevel.Iteration, wide bool) (bilevel.Stepper, error)
 	r.sides = [2]side{{terms: terms, batch: nu, draw: it.DrawXiIn}, {terms: phi, batch: nl, draw: it.DrawPhiIn}}
 	for k := range r.sides {
 		s := &r.sides[k]
-		s.exact, s.all, s.beside = s.batch == bilevel.Full, true, terms*phi == 0
+		s.exact, s.all, s.beside = s.batch == bilevel.Full, true, terms == 0 || phi == 0
 		s.order = bilevel.NewPasses(s.terms)
 		s.wait = make([]bilevel.Sample, 0, largest+max(s.batch, 0))
 		s.aim(2 * (min(dx, mostX) + dy))

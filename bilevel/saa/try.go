@@ -91,8 +91,8 @@ func (m *newton) try(it *bilevel.Iteration, scout bool) (good bool, err error) {
 			return false, errPart
 		}
 	}
-	// The model at z may be wrong. Where a part alone says so, the first two failures make Δ shorter only.
-	if carried := p.carried(); !(rho > 0.25 && rho < 4) && (carried || unsettled) && (m.of == 0) {
+	// The model at z may be wrong. Where a part alone says so, Δ is shorter only.
+	if carried := p.carried(); !(rho > 0.25 && rho < 4) && (carried || unsettled) && m.of == 0 {
 		if carried {
 			m.far = 0 // what was known of the remainder is not true: the next step is read
 			err = m.read(it, p, p)
