@@ -35,8 +35,8 @@
 //	         of that way is more than stat, and than what the step promises without it
 //	follow   x⁺ = x + s,  y⁺ = y + u + Js, but y + Js, and no step unread, where u leaps: ‖u‖_H > 8‖y‖_H, and ⅛ of the largest
 //	unread   x⁺ stands as it is while the remainder of the model, by the last steps read and by drift, is below
-//	         a tenth of the standard error of h, and no x_i without a width goes beyond Δℓ, or moves what it acts
-//	         on by its size, nor any to a quarter of its distance to a bound
+//	         a tenth of the standard error of h, and no x_i without a width goes beyond Δℓ, makes its row of g_xy
+//	         another, or moves what it acts on by its size, nor any to a quarter of its distance to a bound
 //	share    else, as near, the first n samples are asked at z and z⁺, and the sums at z⁺ are those at z and N/n
 //	         times what those of the part changed by; n = D‖x⁺ − x_a‖²_M/(.3²stat), all were asked last at x_a,
 //	         D is 1 or the variance of a sample's share of h⁺ − h, over ‖s‖²; if n > N/4, or all
@@ -49,7 +49,7 @@
 //	         −1 where f or g have no value at z⁺ (bilevel.ErrDomain), or y* is far from where it
 //	         should be, or the entries of y are that an x_i without a width acts on
 //	trust    ϱ ≤ .05: back, Δ = τ/4;  ϱ < .25 or > 4, on sums .5, 2: Δ = τ/2;  in (.75, 1.5): Δ ≥ 2τ;  in (.9, 1.1): Δ ≥ 4τ;  τ = max|s_i|/ℓ_i;
-//	         while samples are to come Δ ≤ max(1, ρN), where a block ends: a few may say that F falls for ever
+//	         while samples are to come Δ ≥ 2τ and 4τ are at most max(1, ρN): a few may say that F falls for ever
 //	stat     tr M⁻¹ cov(h) on the face of X, twice the statistical error of F, where x is unknown by less than Δℓ; steps
 //	         are read again while they promise more than 1/64 of it
 //

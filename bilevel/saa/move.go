@@ -28,7 +28,7 @@ func (m *newton) block(it *bilevel.Iteration) error {
 			more = true
 		}
 		m.tried++
-		more = more && !(m.step.pressed && m.radius >= m.widest) && (!m.pass || m.credit > 0 && !m.sides[0].exact && !m.sides[1].exact)
+		more = more && (!m.pass || m.credit > 0 && !m.sides[0].exact && !m.sides[1].exact)
 	}
 	return nil
 }
@@ -192,13 +192,13 @@ func (m *newton) unread(stat float64) float64 {
 	return min(far, max(q/m.slope, math.Sqrt(q/m.bow)), q/m.curve.shift)
 }
 
-// near says that x_i without bounds end within Δℓ_i of the last reading, and move y on the way by less than its size.
+// near says that x_i without a width end within Δℓ_i of the last reading, and leave their rows of g_xy and y of a size.
 func (m *newton) near() bool {
 	p := m.now
 	for _, i := range m.curve.free {
 		way := math.Abs(p.x[i] + m.step.s[i] - p.xr[i])
 		far := way > m.radius*p.unit[i] || way*max(p.effect(i), m.curve.most[i]/4) > p.felt(i, p.big)
-		if far && math.IsInf(m.step.width(i), 1) {
+		if reach := m.curve.reach[i]; (far || reach > 0 && way > reach) && math.IsInf(m.step.width(i), 1) {
 			return false
 		}
 	}
