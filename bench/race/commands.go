@@ -175,7 +175,7 @@ func (f *flags) check(p preset, methods bool) error {
 	case f.Quick && p.budgets == nil:
 		f.samples, f.trials = f.samples/10*3, min(f.trials, 4)
 		if f.samples < 1000 {
-			return fmt.Errorf("%w: -quick takes 3 in 10 of -samples: want ≥ 3334", kit.ErrUsage)
+			return fmt.Errorf("%w: -quick takes 3 in 10 of -samples: want ≥ 3340", kit.ErrUsage)
 		}
 	case f.Quick:
 		f.samples, f.trials, f.data = min(f.samples, 5000), min(f.trials, map[bool]int{false: 4, true: 8}[p.each]), ""
