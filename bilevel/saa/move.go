@@ -36,7 +36,7 @@ func (m *newton) block(it *bilevel.Iteration) error {
 // move does one step of x and y. more says that another one is worth while before the next block.
 func (m *newton) move(it *bilevel.Iteration) (more bool, err error) {
 	p, c := m.now, m.curve
-	poor := m.credit < 0 && !m.whole() || m.rests()
+	poor := !m.rich && (m.credit < 0 && !m.whole() || m.rests())
 	if err := m.lower(it, p); err != nil {
 		return false, err
 	}
@@ -128,8 +128,8 @@ func (m *newton) move(it *bilevel.Iteration) (more bool, err error) {
 	if m.of = 0; errors.Is(err, errPart) {
 		good, err = m.try(it, true)
 	}
-	if err != nil { // goes on from here
-		m.credit, m.rough, m.noise, m.askedAt, m.lastRead = credit, rough, noise, asked, read
+	if m.rich = err != nil && !poor && it.Context().Err() != nil; err != nil { // goes on from here; mayMove halves terms
+		m.credit, m.rough, m.noise, m.askedAt, m.lastRead, m.terms = credit, rough, noise, asked, read, 2*m.terms
 		return false, err
 	}
 	if m.failed++; good {

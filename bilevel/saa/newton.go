@@ -59,6 +59,7 @@ type newton struct {
 	done     bool    // nothing is left to do
 	pending  bool    // a block is complete, and its steps are being done
 	pass     bool    // it was a pass over a sum that is known
+	rich     bool    // a step is to be done again for which credit was there before B was asked
 	tried    int     // steps of the block
 	failed   int     // in a row
 	of       int     // samples that a step is read on; 0: all
@@ -217,7 +218,7 @@ func (m *newton) State(t *bilevel.State) {
 	}
 	m.now.State(t)
 	m.curve.State(t)
-	for _, f := range []*bool{&m.started, &m.done, &m.pending, &m.pass} {
+	for _, f := range []*bool{&m.started, &m.done, &m.pending, &m.pass, &m.rich} {
 		t.Flag(f)
 	}
 	t.Floats(m.sizes[:])
