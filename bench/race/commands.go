@@ -208,10 +208,19 @@ func (f *flags) check(p preset, methods bool) error {
 func (f *flags) make(ctx context.Context, makers []maker, out kit.Terminal) (list []*problem, err error) {
 	pr := kit.NewProgress(out)
 	defer pr.Clear()
+	wanted := make([]bool, len(makers))
+	for word := range strings.SplitSeq(f.only, ",") {
+		found := false
+		for i, m := range makers {
+			has := strings.Contains(m.name, strings.TrimSpace(word))
+			found, wanted[i] = found || has, wanted[i] || has
+		}
+		if !found {
+			return nil, fmt.Errorf("%w: -only %q: no problem has such a name", kit.ErrUsage, word)
+		}
+	}
 	for i, m := range makers {
-		if !slices.ContainsFunc(strings.Split(f.only, ","), func(word string) bool {
-			return strings.Contains(m.name, strings.TrimSpace(word))
-		}) {
+		if !wanted[i] {
 			continue
 		}
 		pr.Update(0, "exact minimum %d of %d, of %s", i+1, len(makers), m.name) // one may take as long as all others
@@ -226,9 +235,6 @@ func (f *flags) make(ctx context.Context, makers []maker, out kit.Terminal) (lis
 		upper, lower := c.Streams()
 		p.sum = upper > 0 && lower > 0
 		list = append(list, p)
-	}
-	if len(list) == 0 {
-		return nil, fmt.Errorf("%w: -only %q: no problem has such a name", kit.ErrUsage, f.only)
 	}
 	return list, nil
 }

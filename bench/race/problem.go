@@ -309,7 +309,6 @@ func dataFiles(folder string) ([]string, error) {
 	return files, nil
 }
 
-// benchmark is ijcnn1 with the starts and batches of benchmark_bilevel.
 func benchmark(folder string, w weights) maker {
 	m := onTable("ijcnn1, as benchmark_bilevel", func() (t table, err error) {
 		var sets [2]*data.Data

@@ -82,7 +82,7 @@ func TestUsage(t *testing.T) {
 		`-problem "tsp"`:                   {"compare", "-problem", "tsp"},
 		"australian_scale.gz exists":       {"figure2", "-data", t.TempDir()},
 		"-data is missing":                 {"ijcnn1"},
-		`no problem has such a`:            {"limit", "-only", "nobody"},
+		`no problem has such a`:            {"limit", "-only", "saddle,nobody"},
 		"Methods: STABLE, STABLE-paper":    {"compare", "-h"},
 	} {
 		status, stdout, stderr := bench(context.Background(), args...)

@@ -23,7 +23,6 @@ type setting struct {
 	Variant     int
 }
 
-// entrant is a method of the registry, or a variant of STABLE.
 type entrant struct{ method.Entry }
 
 func (e *entrant) tuned() bool { return e.Needs.Alpha }

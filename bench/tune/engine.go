@@ -20,7 +20,6 @@ import (
 	"stable/bilevel/hyperopt"
 )
 
-// engine is a run of a method on a tuning problem, with its curve of F.
 type engine struct {
 	options
 	problem *hyperopt.Problem

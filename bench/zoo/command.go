@@ -310,7 +310,6 @@ func (p *problem) judge(o *outcome, points [][]float64) {
 	}
 }
 
-// recalled is a method whose samples can be had again.
 type recalled struct {
 	bilevel.Method
 	xi, phi *bilevel.Past

@@ -34,7 +34,6 @@ var kinds = []kind{
 	{"newsvendor", drawNewsvendor}, {"factorisation", drawFactorisation}, {"features", drawFeatures},
 }
 
-// rows is the size of a table: n, or a random one.
 func rows(r *rand.Rand, n uint64) uint64 {
 	if n == 0 {
 		return 500 + r.Uint64N(1500)

@@ -66,7 +66,6 @@ type Variant struct {
 
 var mu sync.RWMutex // guards registry
 
-// registry is the only list of methods.
 var registry = []Entry{
 	{Name: "STABLE", Needs: Needs{MuG: true}, Orders: [2]float64{0.5, 0.5}, Variants: stableTau,
 		New: func(t Tuning) bilevel.Method { return t.stable() }},

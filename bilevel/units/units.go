@@ -186,7 +186,6 @@ func (s *Problem) CrossVecG(dst, x, y, v []float64, phi []bilevel.Sample) error 
 	return err
 }
 
-// along returns v/Y.
 func (s *Problem) along(v []float64) []float64 {
 	copy(s.v, v)
 	rescale(s.v, 1, s.u.Y)
