@@ -164,6 +164,11 @@ func (m *stable) Step(it *Iteration) error {
 
 	// (STABLE), first line: x^{k+1} = P_X(x^k − α h).
 	alpha, beta := m.moveX(it), m.beta(it)
+	if m.gradx != nil && !(alpha > 0) { // the squares may be too large
+		if err := it.Finite(m.gradx.mean); err != nil {
+			return err
+		}
+	}
 	if err := it.UseSteps(alpha, beta, 0); err != nil {
 		return err
 	}
@@ -250,6 +255,9 @@ func (m *stable) Vectors(visit func(name string, v []float64)) {
 	visit("f_y", m.fy)
 	visit("the hypergradient", m.h)
 	visit("the drift correction", m.drift)
+	if m.gradx != nil {
+		visit("the mean square of the hypergradient", m.gradx.mean)
+	}
 }
 
 // adagrad keeps the step sizes c_i/√((k+1)·v_i) of step k ≥ 0, one for each entry, or one for all

@@ -22,7 +22,8 @@ type Task[R any] struct {
 // Campaign does tasks on all cores and keeps their results in a ledger.
 type Campaign[R any] struct{ ledger *ledger[R] }
 
-// Play opens or begins a command's campaign, whose ledger is NAME.ledger, has it played, and closes it.
+// Play opens or begins a command's campaign, whose ledger is NAME.ledger, has it played, and closes it. It
+// begins a new one in place of another that was finished.
 func Play[R any](o Common, name string, id Identity, play func(*Campaign[R]) error) (err error) {
 	path, c := filepath.Join(o.Out, name+".ledger"), new(Campaign[R])
 	if o.fresh {
@@ -33,7 +34,11 @@ func Play[R any](o Common, name string, id Identity, play func(*Campaign[R]) err
 	if c.ledger, err = openLedger[R](path, id); err != nil {
 		return err
 	}
-	return errors.Join(play(c), c.ledger.close())
+	if err = play(c); err == nil {
+		id.Finished = true
+		err = c.ledger.write(id)
+	}
+	return errors.Join(err, c.ledger.close())
 }
 
 // Complete does the missing tasks, named what in the progress, and returns all results by key.

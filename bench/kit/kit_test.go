@@ -9,6 +9,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -242,4 +243,13 @@ func TestLedgerOfTwo(t *testing.T) {
 	require.NoError(t, errors.Join(l.write(Identity{Options: "two", Build: "b"}), l.close())) // began it, too
 	_, err := openLedger[int](path, id)
 	assert.ErrorContains(t, err, "belongs to another run, with other options (two)")
+
+	o := Common{Out: t.TempDir()} // one that is finished gives way
+	for i := range 3 {
+		id := Identity{Options: strconv.Itoa(i / 2)}
+		require.NoError(t, Play(o, "x", id, func(c *Campaign[int]) error {
+			assert.Len(t, c.ledger.done, i%2)
+			return c.ledger.put("one", i)
+		}))
+	}
 }

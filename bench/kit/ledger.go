@@ -95,6 +95,11 @@ func readLedger[R any](path string, id Identity, done map[string]R) (whole, size
 			err = id.check(path, found)
 		}
 		if err != nil {
+			last := bytes.TrimSpace(text)
+			if decode(last[bytes.LastIndexByte(last, '\n')+1:], &found) == nil && found.Finished {
+				clear(done)
+				return 0, len(text), nil // to be cut off
+			}
 			return 0, 0, fmt.Errorf("%w\nuse -fresh to start over, or another -out to keep it", err)
 		}
 		whole += len(record) + 1
@@ -138,6 +143,8 @@ type Identity struct {
 	Options string // the command and each of its options that a result depends on
 	Data    []Source
 	Build   string // the program: see [Build]
+
+	Finished bool `json:",omitempty"` // in the last line: what is there may give way to another run
 }
 
 // Source is a data file, of which the content alone counts.

@@ -82,6 +82,9 @@ func (m *model) open(o options, path string) (d *data.Data, labelled bool, err e
 		opt.Drop = append(opt.Drop, m.Options.ID)
 	}
 	if opt.Impute != "" && opt.Columns == nil && opt.Features != nil { // what tells nothing stands for a missing cell
+		if opt.Impute == "median" {
+			return nil, false, fmt.Errorf("%w: -impute is median, but the model has means: want mean", kit.ErrUsage)
+		}
 		for _, f := range m.Features {
 			fill := cmp.Or(f.Mean, f.Centre)
 			opt.Columns = append(opt.Columns, data.Column{Name: f.Name, Fill: &fill})

@@ -458,7 +458,11 @@ func TestTuneInterrupted(t *testing.T) {
 	assert.Positive(t, m.Results[2].Steps)
 	assert.True(t, m.Choice.Cut)
 
-	before := readText(t, path)
+	before := strings.Replace(readText(t, path), `"cut": true`, `"cut": false`, 1)
+	require.NoError(t, os.WriteFile(path, []byte(before), 0o644))
+	interrupt(t, 70, dir, "tune", cancer, "-steps", "20000", "-fresh")
+	assert.Equal(t, before, readText(t, path), "a finished model stays")
+	assert.Len(t, filesIn(t, dir, "cut-*"), 3)
 	status, _, stderr := bench(&countdown{context.Background(), 0, nil}, "tune", cancer, "-fresh", "-out", dir)
 	assert.Equal(t, 130, status)
 	assert.Contains(t, stderr, "interrupted")

@@ -40,6 +40,8 @@ type model struct {
 	Intercept    float64       `json:"intercept"`
 	RawIntercept float64       `json:"raw_intercept"` // Intercept − Σ Coefficient·Centre
 	Intercepts   []float64     `json:"intercepts,omitempty"`
+
+	RawIntercepts []float64 `json:"raw_intercepts,omitempty"`
 	Scaling      string        `json:"scaling"`
 	Dim          int           `json:"dim,omitempty"` // number of features of the files; 0: as many as here
 	Features     []feature     `json:"features"`      // without names, those with an entry in the design rows
@@ -83,7 +85,7 @@ func (t *search) newModel() (*model, error) {
 	m.Options.Label = cmp.Or(m.Options.Label, t.label) // -apply finds it by name
 	m.Intercept, m.Intercepts = t.coefficients(t.design.Dim-1, 1)
 	m.Intercept += t.target.Mean
-	m.RawIntercept = m.Intercept
+	m.RawIntercept, m.RawIntercepts = m.Intercept, slices.Clone(m.Intercepts)
 	for j, column := range t.used {
 		m.empty(t.features, column)
 		f := feature{Index: column + 1, Factor: t.scaler.Factor[j], Mean: t.means[j], Weight: t.chosen().weights[j]}
@@ -95,6 +97,7 @@ func (t *search) newModel() (*model, error) {
 		}
 		f.Coefficient, f.Coefficients = t.coefficients(j, f.Factor)
 		m.RawIntercept -= f.Coefficient * f.Centre
+		mat.Axpy(m.RawIntercepts, -f.Centre, f.Coefficients)
 		m.Features = append(m.Features, f)
 	}
 	m.empty(t.features, len(t.features))

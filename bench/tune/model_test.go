@@ -127,7 +127,10 @@ func TestTuneApplyImpute(t *testing.T) {
 
 	zeros := "age,ev,bought\n" + strings.Repeat("4,0,yes\n0,1,no\n3,0,yes\n2,1,no\n", 12)
 	_, plain, _ := tuneWith(t, writeText(t, "zeros.csv", zeros)) // age is not centred
-	filled, _ := ok(t, "tune", "-apply", plain, "-impute", "mean", writeText(t, "cell.csv", "age,ev\n,0\n0,0\n"))
+	cell := writeText(t, "cell.csv", "age,ev\n,0\n0,0\n")
+	status, _, _ = bench(context.Background(), "tune", "-apply", plain, "-impute", "median", cell)
+	assert.Equal(t, 2, status, "it has means")
+	filled, _ := ok(t, "tune", "-apply", plain, "-impute", "mean", cell)
 	got = cells(t, filled)
 	assert.NotEqual(t, got[1][1], got[2][1])
 	own := writeText(t, "tune.csv", zeros)

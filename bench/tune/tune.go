@@ -59,7 +59,9 @@ average that allows for a share of wrong labels.
 
 A search that was stopped begins anew; SAA-Newton goes on from its checkpoint in the folder -out (-save)
 when the same command is given again. Writes model.json (weights, coefficients for rows with the values
-of the file, losses, options, files), tune.svg and tune.csv: the held-out losses, and the weights.
+of the file, losses, options, files), tune.svg and tune.csv: the held-out losses, and the weights; where it was
+interrupted beside a finished model, cut-model.json …. The scores of a row v are raw_intercept + Σ coefficient·v,
+of several classes one each: raw_intercepts, coefficients.
 
   go run ./bench tune credit.csv -label defaulted
   go run ./bench tune ijcnn1.trn.gz ijcnn1.tst.gz -solver saa -steps 200000
@@ -201,6 +203,7 @@ func (o *options) check(files int) error {
 		wrong(!slices.Contains([]string{solverAuto, solverExact, solverSAA}, o.Solver),
 			"-solver is %q, want auto, exact or saa", o.Solver),
 		wrong(o.Clean && (squared || o.Solver == solverSAA || o.Steps != 0), "-clean goes with classes and -solver exact"),
+		wrong(o.Hi > 1e100, "-hi is %v, want ≤ 1e100", o.Hi),
 		wrong(o.Class != "" && squared, "-class goes with -loss logistic"),
 		wrong(!slices.Contains([]string{"", "median", "mean"}, o.Impute), "-impute is %q, want median or mean", o.Impute),
 		wrong(o.Folds < 0, "-folds is %d, want ≥ 1", o.Folds),
@@ -235,14 +238,17 @@ func (t *search) write(w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	fig := t.figure()
-	files := map[string]func(io.Writer) error{"model.json": model.encode, "tune.svg": fig.WriteSVG, "tune.csv": fig.WriteCSV}
+	fig, cut := t.figure(), ""
+	if old, err := readModel(filepath.Join(t.out, "model.json")); err == nil && t.choice.Cut && !old.Choice.Cut {
+		cut = "cut-" // a finished model stays
+	}
+	files := map[string]func(io.Writer) error{cut + "model.json": model.encode, cut + "tune.svg": fig.WriteSVG, cut + "tune.csv": fig.WriteCSV}
 	if t.cleaner != nil {
-		files["rows.csv"] = t.writeRows
+		files[cut+"rows.csv"] = t.writeRows
 	}
 	if err := put(t.out, files); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(w, "wrote    %s with tune.svg and tune.csv\n", filepath.Join(t.out, "model.json"))
+	_, err = fmt.Fprintf(w, "wrote    %s with %[2]stune.svg and %[2]stune.csv\n", filepath.Join(t.out, cut+"model.json"), cut)
 	return err
 }

@@ -220,6 +220,10 @@ func TestMethodsEndAtErrors(t *testing.T) {
 	p.Fault = func(v []float64) error { v[0] = math.NaN(); return nil }
 	s := start(t, p, STFBO{}, bilevel.Options{Set: strict{}})
 	assert.ErrorContains(t, failure(s, 9), "bilevel: run diverged at step 4: g_y[0] is NaN")
+	p = &faulty{Problem: newWavy(0.1), Quantity: "f_x", After: 4}
+	p.Fault = func(v []float64) error { v[0] = 1e200; return nil } // its square is not finite
+	assert.ErrorContains(t, failure(start(t, p, bilevel.STABLE{MuG: 0.5}, bilevel.Options{}), 9),
+		"run diverged at step 4: the mean square of the hypergradient[0] is +Inf")
 }
 
 type strict struct{ bilevel.Space }

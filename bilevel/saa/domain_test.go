@@ -176,6 +176,20 @@ func TestRunsOff(t *testing.T) {
 		require.NoError(t, s.Step())
 	}
 	assert.Greater(t, s.X()[0], 350.0)
+	for _, set := range []bilevel.Set{nil, bilevel.NonNegative{}} { // F falls to 1 as the weight goes to infinity
+		p = bileveltest.Must(auto.New(auto.Losses{Dx: 1, Dy: 1, Upper: 3, Lower: 18,
+			F: func(_, y auto.Vec, _ bilevel.Sample) auto.Num { return y.Shift(1).SquaredNorm() },
+			G: func(x, y auto.Vec, _ bilevel.Sample) auto.Num {
+				if set == nil {
+					x = x.Exp()
+				}
+				return y.Shift(-1).SquaredNorm().Add(y.WeightedSquares(x))
+			}}))
+		s, r := solved(t, p, saa.Newton{}, bilevel.Options{Set: set}, bilevel.Run{Steps: 4000})
+		h, _ := s.Health()
+		assert.Equal(t, bilevel.Arrived, r.Reason)
+		assert.Equal(t, []int{0}, h.Flat)
+	}
 	p = bileveltest.Must(auto.New(auto.Losses{Dx: 1, Dy: 1, // F is log cosh(y − 4), and a few samples say that it falls for ever
 		F: func(_, y auto.Vec, xi bilevel.Sample) auto.Num {
 			slope := rand.New(rand.NewPCG(uint64(xi), 7)).NormFloat64() - 1

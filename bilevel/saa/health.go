@@ -96,7 +96,8 @@ func (m *newton) flat() (list []int) {
 			acts += math.Abs(v * p.v[j] / p.n[1])
 			was += math.Abs(p.hy[j] * p.v[j] / p.n[1])
 		}
-		off := math.IsInf(lo, -1) && math.IsInf(hi, 1) && (d == 0 || d < 0x1p-10*c.most[i]) || m.step.lost(i, c.span[i], p.unit[i])
+		off := d == 0 && math.IsInf(lo, -1) && math.IsInf(hi, 1) || m.step.lost(i, c.span[i], p.unit[i])
+		off = off || d < 0x1p-10*c.most[i] && math.IsInf(m.step.width(i), 1) && x > lo && x < hi
 		off = off || (p.c2[i] == 0 || acts == 0 && p.unit[i] > 0) && !m.whole() && x > lo && x < hi
 		curved := c.have[i] && c.b.At(i, i)*p.norm > 0x1p10*was*c.most[i] || m.bottom(i)
 		if p.n[0]*p.n[1] > 0 && p.f2[i] == 0 && off && !curved {

@@ -153,6 +153,10 @@ func (m *newton) sees() bool {
 func (m *newton) mayMove() {
 	c, p := m.curve, m.now
 	c.free, m.terms = c.free[:0], m.terms/2 // a start may be far
+	lose, rest := float64(m.n()), m.noise
+	if m.whole() {
+		lose, rest = 0x1p10, 0x1p-40*p.normH(p.v)*p.norm
+	}
 	for i, x := range p.x {
 		lo, hi := m.step.bounds(i)
 		m.terms = max(m.terms, p.size[i]*p.unit[i])
@@ -164,10 +168,10 @@ func (m *newton) mayMove() {
 		lost := m.step.lost(i, span, p.unit[i])
 		lost = lost || p.f2[i] == 0 && math.Abs(x)+0x1p-20*p.unit[i] == math.Abs(x) // differences would be rounding
 		held := x <= lo && p.h[i] >= 0 || x >= hi && p.h[i] <= 0
-		off := p.effect(i)*float64(m.n()) < c.most[i] && (x-c.best[i])*p.h[i] < 0 // farther down a flat
+		off := p.effect(i)*lose < c.most[i] && (x-c.best[i])*p.h[i] < 0 // farther down a flat
 		sigma := math.Sqrt(max(0, p.covariance(&m.sides, i, i)))
-		off = off && (math.Abs(p.h[i]) < sigma || math.Abs((x-c.best[i])*p.h[i]) < m.noise) // for nothing that samples tell
-		held = held || off && math.IsInf(m.step.width(i), 1) && !m.whole()
+		off = off && (math.Abs(p.h[i]) < sigma || math.Abs((x-c.best[i])*p.h[i]) < rest) // for nothing that samples or rounding tell
+		held = held || off && math.IsInf(m.step.width(i), 1)
 		if (p.size[i] > 0 || m.whole()) && c.known[i] && !lost && !held {
 			c.free = append(c.free, i)
 		}
