@@ -98,7 +98,6 @@ func ofOracle(err error) bool {
 	return errors.As(err, &oracle)
 }
 
-// wrapError makes any other error a *StepError.
 func (s *Solver) wrapError(err error) error {
 	if err == nil {
 		return nil

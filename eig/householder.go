@@ -93,8 +93,7 @@ func rank2(x []float64, f float64, w []float64, g float64, v []float64) {
 
 // pass sets A = A − v·wᵀ − w·vᵀ on the leading triangle of order m, and y = A·x, by two rows.
 func (r *reduction) pass(m int, v, w, x, y []float64) {
-	ld := r.ld
-	two := kernel.Rank2Mul
+	ld, two := r.ld, kernel.Rank2Mul
 	if !kernel.Reflects(m - 1) {
 		two = kernel.Rank2MulGo
 	}

@@ -85,8 +85,7 @@ func (s *spectral) split() {
 // convergence.
 func (s *spectral) eigenvalues(mu float64) bool {
 	mu *= s.scale
-	few := s.few(mu)
-	first := 0
+	few, first := s.few(mu), 0
 	for _, end := range s.ends {
 		d, e2, values := s.d[first:end], s.e2[first:end], s.values[first:end]
 		if few {

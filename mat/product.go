@@ -46,8 +46,7 @@ func (g *product) run() {
 		g.thin()
 		return
 	}
-	w := borrow()
-	kSize := g.k
+	w, kSize := borrow(), g.k
 	if kSize > kBlock {
 		kSize = blockOf(g.k, kBlock)
 	}

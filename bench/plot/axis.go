@@ -13,7 +13,6 @@ type scale struct {
 	lo, hi float64 // of t; lo < hi
 }
 
-// transform is t(v), NaN for a value that cannot be drawn.
 func transform(v float64, log bool) float64 {
 	if !finite(v) || log && v < 1/huge {
 		return math.NaN()
@@ -95,7 +94,6 @@ func (a Axis) fit(values []float64, pad float64) scale {
 	return scale{a.Log, lo - below, hi + above}
 }
 
-// tick is a place; minor ones have no label.
 type tick struct {
 	at    float64
 	label string

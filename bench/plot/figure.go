@@ -55,6 +55,7 @@ type Series struct {
 	Lo, Hi  []float64 // both empty, or as long as X
 	Markers bool
 	Bare    bool // markers alone
+	Held    bool // Y is as it was until the next X
 	Style   int  // k ≥ 1: the k-th look; 0: by the order of first appearance
 	Faint   bool // behind the others, in grey, under one entry of the legend
 }
@@ -338,7 +339,6 @@ func textWidth(s string, size float64) float64 {
 	return em * size * float64(n)
 }
 
-// cut keeps both ends.
 func cut(text string, most int) string {
 	name := []rune(text)
 	if n := len(name); n > most {

@@ -304,6 +304,9 @@ func TestFaint(t *testing.T) {
 }
 
 func TestTrace(t *testing.T) {
+	held := (&Series{X: []float64{1, 2, 4}, Y: []float64{9, 8, 7}, Held: true}).stairs()
+	assert.Equal(t, []float64{1, 2, 2, 4, 4}, held.X)
+	assert.Equal(t, []float64{9, 9, 8, 8, 7}, held.Y)
 	assert.Equal(t, "M0 0L1 0.5L0.75 -0.5L-0.25 -0.5", trace([]point{{0, 0}, {1, .5}, {.75, -.5}, {.75, -.501}, {-.25, -.5}}))
 }
 

@@ -90,6 +90,7 @@ func (f *frame) writeBand(s *svg, series *Series, l look) {
 	if len(series.Lo) == 0 || l == faint {
 		return
 	}
+	series = series.stairs()
 	var top, bottom []point
 	for i, x := range series.X {
 		lo, hi := f.place(x, series.Lo[i]), f.place(x, series.Hi[i])
@@ -114,6 +115,7 @@ func (f *frame) writeBand(s *svg, series *Series, l look) {
 // writeCurve writes lines, and dots for points with markers, or between two breaks.
 func (f *frame) writeCurve(s *svg, series *Series, l look) {
 	var pts []point
+	series = series.stairs()
 	for i, x := range series.X {
 		pts = append(pts, f.place(x, series.Y[i]))
 	}
@@ -236,7 +238,28 @@ func (f *frame) place(x, y float64) point {
 	return point{min(max(p.x, -far), far), min(max(p.y, -far), far)} // min and max keep NaN
 }
 
-// runs are pts between breaks.
+// stairs has a step to each X but the first, if Y is held.
+func (s *Series) stairs() *Series {
+	if !s.Held {
+		return s
+	}
+	out := *s
+	for _, v := range []*[]float64{&out.X, &out.Y, &out.Lo, &out.Hi} {
+		old := *v
+		if *v = nil; len(old) == 0 {
+			continue
+		}
+		for i, y := range old[:len(old)-1] {
+			if v == &out.X {
+				y = old[i+1]
+			}
+			*v = append(*v, old[i], y)
+		}
+		*v = append(*v, old[len(old)-1])
+	}
+	return &out
+}
+
 func runs(pts []point) (out [][]point) {
 	first := 0
 	for i, p := range append(slices.Clone(pts), point{math.NaN(), 0}) {

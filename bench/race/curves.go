@@ -103,7 +103,7 @@ func (t *tournament) series(curves []curve) (list []plot.Series) {
 	}
 	slices.Sort(ends)
 	for _, c := range curves {
-		s := plot.Series{Name: c.entrant.Name, Y: c.error, Style: kit.Style(c.entrant.Name)}
+		s := plot.Series{Name: c.entrant.Name, Y: c.error, Held: true, Style: kit.Style(c.entrant.Name)}
 		switch {
 		case len(curves) > mostBands:
 			s.Faint = s.Name != "STABLE" && c.end() > ends[mostBands-2]

@@ -79,7 +79,6 @@ func (p *problem) limited(q bilevel.Problem, o observe.LimitOptions) error {
 	return err
 }
 
-// floor is the least error that counts: one below the rounding of F may even be negative.
 func (p *problem) floor() float64 { return 1e-14*math.Abs(p.best) + 1e-300 }
 
 // of returns the problem as it is put to an entrant: a rival has one step size for all entries.

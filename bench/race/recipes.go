@@ -88,7 +88,6 @@ func (p place) put(x []float64, hess *mat.Sym) (shift []float64) {
 	return shift
 }
 
-// start draws x⁰ around x*, or far from it.
 func (r recipe) start(q *unit.Problem, x []float64, set bilevel.Set) func(rng *rand.Rand) (x0, y0 []float64) {
 	return func(rng *rand.Rand) (x0, y0 []float64) {
 		x0 = normals(rng, len(x))
@@ -134,7 +133,6 @@ func loud(o *quadratic.Options, sigma float64) {
 	o.SigmaFx, o.SigmaFy, o.SigmaGy, o.SigmaGxy, o.SigmaGyy = sigma, sigma, sigma, sigma, sigma
 }
 
-// streams are simulators, each of a seed of its own.
 var streams = []recipe{
 	{name: "quadratic", half: chosen, o: noisy(1)},
 	{name: "nonconvex", half: confirmed, o: noisy(2, func(o *quadratic.Options) { o.Nonconvex = 1 })},
@@ -187,7 +185,6 @@ func box(lo, hi float64) func(int) bilevel.Set {
 	return func(dx int) bilevel.Set { return bilevel.UniformBox(dx, lo, hi) }
 }
 
-// inside is not in the middle of a box: that would favour methods that hardly move.
 func inside(r float64) func(int) place {
 	return spot(func(i, _ int) (float64, float64) { return r / 3 * float64(1-i%2*2), 0 }, box(-r, r))
 }

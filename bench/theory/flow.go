@@ -15,7 +15,6 @@ import (
 	"stable/mat"
 )
 
-// descent is the flow for one α.
 type descent struct {
 	ratio        float64   // α over the bound
 	steps, rises int       // all steps, and those in which V rose

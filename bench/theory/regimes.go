@@ -11,7 +11,6 @@ import (
 	"stable/bilevel/quadratic"
 )
 
-// regime is a half of Table 1.
 type regime struct {
 	key, title string
 	measure    string // what ε bounds

@@ -110,7 +110,6 @@ func complete(ctx context.Context, l *kit.Campaign[outcome], all []*series, grou
 	return nil
 }
 
-// walk is one run; its result depends on its fields alone.
 type walk struct {
 	problem *quadratic.Problem // cloned
 	method  bilevel.Method

@@ -208,10 +208,8 @@ func TestTake(t *testing.T) {
 
 func searchOn(t *testing.T, o options, path string) *search {
 	t.Helper()
-	set, err := readData(o, []string{path})
-	require.NoError(t, err)
-	run, err := newSearch(o, set)
-	require.NoError(t, err)
+	set := kit.Must(readData(o, []string{path}))
+	run := kit.Must(newSearch(o, set))
 	return run
 }
 
@@ -222,8 +220,7 @@ func TestTuneStartsFromSingle(t *testing.T) {
 	o := options{Seed: 1, Steps: 100, Lo: 1e-5, Hi: 10, Loss: "logistic", Solver: solverSAA}
 	run := searchOn(t, o, cancer)
 	require.NoError(t, run.run(context.Background(), kit.Terminal{}))
-	best, err := bestSingle(context.Background(), run.problem, run.Lo, run.Hi)
-	require.NoError(t, err)
+	best := kit.Must(bestSingle(context.Background(), run.problem, run.Lo, run.Hi))
 	assert.InEpsilon(t, best.f, run.engine.f[0], 1e-9)
 	assert.Len(t, run.results, 4)
 	assert.InEpsilon(t, math.Exp(run.engine.result.X[0])/2*run.trainingShare(), run.results[2].weights[0], 1e-12)
@@ -237,8 +234,7 @@ func TestTuneTrainScalesWeights(t *testing.T) {
 	run.unseen = nil
 	r := &result{Lambda: 0.2}
 	require.NoError(t, run.judge(r))
-	c, err := run.newClimber(run.parts[0])
-	require.NoError(t, err)
+	c := kit.Must(run.newClimber(run.parts[0]))
 	require.NoError(t, c.fit(0.1)) // the mean loss is the same, and the weight half
 	assert.InDeltaSlice(t, c.y, r.y, 1e-6)
 	each := &result{weights: slices.Repeat([]float64{0.2}, len(c.weights))}
@@ -266,13 +262,11 @@ func TestClimberRotates(t *testing.T) {
 	for _, loss := range []string{"logistic", "squared"} {
 		o := options{Seed: 1, Lo: 1e-3, Hi: 1e5, Loss: loss}
 		run := searchOn(t, o, worth(t, 40, 3, 2))
-		wide, err := run.newClimber(run.design.Subset([]int{0, 1, 2, 3, 4, 5, 15, 16, 17, 18, 25, 26, 27, 28, 29}))
-		require.NoError(t, err)
+		wide := kit.Must(run.newClimber(run.design.Subset([]int{0, 1, 2, 3, 4, 5, 15, 16, 17, 18, 25, 26, 27, 28, 29})))
 		require.NotNil(t, wide.q)
 		for range 3 {
 			require.NoError(t, wide.fit(0.05))
-			p, err := hyperopt.New(wide.rows, wide.rows, wide.options)
-			require.NoError(t, err)
+			p := kit.Must(hyperopt.New(wide.rows, wide.rows, wide.options))
 			y := make([]float64, len(wide.y))
 			require.NoError(t, p.Solution(y, wide.weights))
 			assert.InDeltaSlice(t, y, wide.y, 1e-5)

@@ -120,7 +120,6 @@ func (c *climber) prepare() (err error) {
 	return nil
 }
 
-// rest is the column of a free intercept.
 func (c *climber) rest() []int {
 	if c.options.PenaliseIntercept {
 		return nil

@@ -29,7 +29,6 @@ type descent struct {
 	found   [][]float64 // their u
 }
 
-// pair is a difference of u, and that of g_y.
 type pair struct {
 	step, turn []float64
 	share      float64
@@ -59,7 +58,6 @@ func (c *climber) look() error {
 	return nil
 }
 
-// mix makes near at u.
 func (c *climber) mix() error {
 	rows, p, share := c.p.Train(), make([]float64, c.outputs), slices.Repeat([]float64{1e-9}, c.outputs)
 	for i := range rows.Rows() {

@@ -47,8 +47,7 @@ func TestMainJob(t *testing.T) {
 	for _, line := range strings.Split(stdout, "\n") {
 		for _, name := range []string{"start", "best single weight", "SAA-Newton, x", "least F"} {
 			if f := strings.Fields(line); strings.HasPrefix(strings.TrimSpace(line), name) {
-				v, err := strconv.ParseFloat(f[len(f)-4], 64)
-				require.NoError(t, err, line)
+				v := kit.Must(strconv.ParseFloat(f[len(f)-4], 64))
 				gap[name] = v
 			}
 		}
@@ -95,8 +94,7 @@ func tableOf(stdout string) string {
 
 func filesIn(t *testing.T, dir, pattern string) (names []string) {
 	t.Helper()
-	paths, err := filepath.Glob(filepath.Join(dir, pattern))
-	require.NoError(t, err)
+	paths := kit.Must(filepath.Glob(filepath.Join(dir, pattern)))
 	for _, path := range paths {
 		names = append(names, filepath.Base(path))
 	}
@@ -105,8 +103,7 @@ func filesIn(t *testing.T, dir, pattern string) (names []string) {
 
 func readText(t *testing.T, path ...string) string {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join(path...))
-	require.NoError(t, err)
+	text := kit.Must(os.ReadFile(filepath.Join(path...)))
 	return string(text)
 }
 
@@ -195,10 +192,8 @@ func TestTuneGoesOn(t *testing.T) {
 }
 
 func TestEngineCurve(t *testing.T) {
-	r, err := newTuning(options{Seed: 1, Steps: 400, Lo: 0.1, Hi: 1}, kittest.SmallData(t))
-	require.NoError(t, err)
-	other, err := r.begin(r.engine.problem, bilevel.STABLE{MuG: r.engine.problem.StrongConvexity()})
-	require.NoError(t, err)
+	r := kit.Must(newTuning(options{Seed: 1, Steps: 400, Lo: 0.1, Hi: 1}, kittest.SmallData(t)))
+	other := kit.Must(r.begin(r.engine.problem, bilevel.STABLE{MuG: r.engine.problem.StrongConvexity()}))
 	for reason, e := range map[bilevel.Reason]*engine{bilevel.Arrived: r.engine, bilevel.StepLimit: other} {
 		require.NoError(t, e.run(context.Background(), kit.NewProgress(kit.Terminal{}), kit.Terminal{}))
 		require.Equal(t, reason, e.result.Reason)
@@ -226,8 +221,7 @@ func TestCheckpointIdentity(t *testing.T) {
 	paths := map[string]bool{}
 	for _, o := range []options{o, more, penal} {
 		for _, data := range []string{kit.ShippedData, kittest.SmallData(t)} {
-			r, err := newTuning(o, data)
-			require.NoError(t, err)
+			r := kit.Must(newTuning(o, data))
 			paths[r.engine.path] = true
 		}
 	}
@@ -322,8 +316,7 @@ func TestTune(t *testing.T) {
 	assert.Equal(t, "mean radius", m.Features[0].Name)
 	assert.Equal(t, rowCounts{Design: 427, Folds: 5, Test: 142}, m.Rows)
 	assert.Greater(t, one.Share, 0.5) // 30 weights overfit 427 rows
-	sum, err := kit.Digest(cancer)
-	require.NoError(t, err)
+	sum := kit.Must(kit.Digest(cancer))
 	assert.Equal(t, []dataFile{{cancer, sum, 569}}, m.Files)
 
 	dir := filepath.Dir(path)
@@ -368,19 +361,16 @@ func TestTuneRoundTrip(t *testing.T) {
 	} {
 		run := searchOn(t, options{Seed: 3, Lo: 1e-3, Hi: 1, Loss: c.loss}, c.path)
 		require.NoError(t, run.run(context.Background(), kit.Terminal{}), name)
-		fitted, err := run.newModel()
-		require.NoError(t, err, name)
+		fitted := kit.Must(run.newModel())
 		var text bytes.Buffer
 		require.NoError(t, fitted.encode(&text))
-		m, err := readModel(writeText(t, "model.json", text.String()))
-		require.NoError(t, err, name)
+		m := kit.Must(readModel(writeText(t, "model.json", text.String())))
 		assert.Equal(t, fitted.Features, m.Features, name)
 
 		raw, labelled, err := m.open(options{}, c.path)
 		require.NoError(t, err, name)
 		assert.True(t, labelled)
-		prepared, err := run.scaler.Apply(narrow(raw, run.used))
-		require.NoError(t, err)
+		prepared := kit.Must(run.scaler.Apply(narrow(raw, run.used)))
 		prepared = data.WithBias(prepared)
 		y := run.chosen().y
 		coefficient := make([]float64, raw.Dim)
@@ -452,8 +442,7 @@ func TestTuneInterrupted(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "model.json")
 	interrupt(t, 70, dir, "tune", cancer, "-steps", "20000") // 51 looks are for single weights
-	m, err := readModel(path)
-	require.NoError(t, err)
+	m := kit.Must(readModel(path))
 	assert.Equal(t, "canceled", m.Results[2].Stopped)
 	assert.Positive(t, m.Results[2].Steps)
 	assert.True(t, m.Choice.Cut)

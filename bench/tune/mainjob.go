@@ -238,7 +238,7 @@ func (t *tuning) write(w io.Writer) error {
 	var fig plot.Figure
 	for k, what := range []string{"samples drawn, ξ and φ", "evaluations of single samples"} {
 		panel := plot.Panel{
-			Title: "Tuning on " + filepath.Base(t.data),
+			Title: filepath.Base(t.data) + []string{", by samples", ", by evaluations"}[k],
 			X:     plot.Axis{Label: what, Log: true},
 			Y:     plot.Axis{Label: "F(x^{k}) − F*", Log: true},
 			Lines: []plot.Line{{Label: "best single weight", C: t.grid.f - t.best.F}},
@@ -246,7 +246,7 @@ func (t *tuning) write(w io.Writer) error {
 		for i, e := range []*engine{t.engine, t.beside} {
 			if e != nil {
 				name := e.method.Name()
-				s := plot.Series{Name: name + []string{"", ", adaptive"}[i], X: [][]float64{e.samples, e.asked}[k][1:], Style: kit.Style(name)}
+				s := plot.Series{Name: name + []string{"", ", adaptive"}[i], Held: true, X: [][]float64{e.samples, e.asked}[k][1:], Style: kit.Style(name)}
 				for _, f := range e.f[1:] {
 					s.Y = append(s.Y, f-t.best.F)
 				}

@@ -42,9 +42,9 @@ type model struct {
 	Intercepts   []float64     `json:"intercepts,omitempty"`
 
 	RawIntercepts []float64 `json:"raw_intercepts,omitempty"`
-	Scaling      string        `json:"scaling"`
-	Dim          int           `json:"dim,omitempty"` // number of features of the files; 0: as many as here
-	Features     []feature     `json:"features"`      // without names, those with an entry in the design rows
+	Scaling       string    `json:"scaling"`
+	Dim           int       `json:"dim,omitempty"` // number of features of the files; 0: as many as here
+	Features      []feature `json:"features"`      // without names, those with an entry in the design rows
 }
 
 // The design rows, all but the test's, train the model; the others are parts of them.

@@ -171,7 +171,6 @@ func (s *sum) value(l *loss, gx, gy, x, y []float64, batch []bilevel.Sample) (va
 	return val
 }
 
-// weighted is x where the loss has weights of y_i².
 func (l *loss) weighted(x []float64) []float64 {
 	if l.decay == nil {
 		return nil

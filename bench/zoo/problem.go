@@ -281,7 +281,6 @@ func scales(r *rand.Rand, d int, decades float64) []float64 {
 	return s
 }
 
-// reflection is the orthogonal I − 2wwᵀ.
 type reflection []float64
 
 func newReflection(r *rand.Rand, n int) reflection {

@@ -33,7 +33,6 @@ func (u *upper) at(x []float64) (float64, error) {
 	return u.Gradient(u.grad, x, u.y)
 }
 
-// stationary is where exact descent goes no further.
 type stationary struct {
 	X    []float64
 	F    float64

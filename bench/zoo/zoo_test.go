@@ -84,10 +84,8 @@ func gradient(p *problem) []float64 {
 
 // Samples change y*'s slope as they come in, and ∇²F with it: an old one kept runs at 10 to 50 times the limit.
 func TestCurvatureFollows(t *testing.T) {
-	e, err := method.Lookup(untuned())
-	require.NoError(t, err)
-	o, err := kit.Must(draw(6002, 92)).run(t.Context(), e, 1, []uint64{1000, 5000}, false)
-	require.NoError(t, err)
+	e := kit.Must(method.Lookup(untuned()))
+	o := kit.Must(kit.Must(draw(6002, 92)).run(t.Context(), e, 1, []uint64{1000, 5000}, false))
 	assert.Less(t, o.Ratio[1], 2.0)
 }
 

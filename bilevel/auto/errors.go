@@ -49,7 +49,6 @@ func (e *Error) Error() string {
 // fail ends the evaluation by a panic with the Error that record returns. t is nil for constants.
 func (t *tape) fail(op, format string, args ...any) { t.raise(false, op, format, args...) }
 
-// outside is fail where the point has no finite value.
 func (t *tape) outside(op, format string, args ...any) { t.raise(true, op, format, args...) }
 
 func (t *tape) raise(domain bool, op, format string, args ...any) {

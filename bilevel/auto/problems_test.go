@@ -370,8 +370,7 @@ func againstDifferences(t *testing.T, p *auto.Problem, x, y []float64) {
 		// The gradient is what is left after terms cancel, and so rounding by its own size.
 		return
 	}
-	r, err := check.Problem(p, check.Options{Points: 1, Center: x, CenterY: y, ScaleX: 1e-2, ScaleY: 1e-2})
-	require.NoError(t, err)
+	r := bileveltest.Must(check.Problem(p, check.Options{Points: 1, Center: x, CenterY: y, ScaleX: 1e-2, ScaleY: 1e-2}))
 	for _, f := range r.Findings {
 		require.Equal(t, check.Convexity, f.Check, r)
 	}

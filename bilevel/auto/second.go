@@ -109,7 +109,6 @@ func (t *tape) along(k int) {
 	t.vars[k].bx, t.vars[k].by = t.kept(x), t.kept(y)
 }
 
-// kept returns a copy of b, nil if it is zero.
 func (t *tape) kept(b []float64) []float64 {
 	if !nonzero(b, -1) {
 		return nil

@@ -108,7 +108,6 @@ func (t *tape) matrixFactor(w, u int32, n int) (int32, class) {
 	return u, class{kind: isSum}
 }
 
-// core is a, or its cut copy.
 func (t *tape) core(a int32) int32 {
 	u := t.nodes[a]
 	if u.kind == isCore {

@@ -173,7 +173,6 @@ func (t *tape) tangent(o *node, r []float64) {
 	}
 }
 
-// product adds to r the product of u and v that o is.
 func (t *tape) product(o *node, r, u, v []float64) {
 	if u == nil || v == nil {
 		return

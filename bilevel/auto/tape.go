@@ -61,7 +61,6 @@ type side struct {
 	on uint8 // a bit for each set of what a value may depend on
 }
 
-// fit makes room for size derivatives, those from first on 0.
 func (s *side) fit(first, size int) {
 	if n := size - len(s.v); n > 0 {
 		s.v = append(s.v, make([]float64, n)...)
@@ -225,7 +224,6 @@ func (t *tape) node(code opcode, val []float64, dep uint8, a, b int32) *node {
 	return o
 }
 
-// emit adds a node with memory in the sides.
 func (t *tape) emit(code opcode, val []float64, a, b int32, c class) *node {
 	o := t.node(code, val, t.nodes[a].dep|t.nodes[b].dep, a, b)
 	o.at, o.class = int32(t.size), c
@@ -256,7 +254,6 @@ type arena struct {
 
 const blockSize = 4096
 
-// take returns n numbers, of any value.
 func (a *arena) take(n int) []float64 {
 	for {
 		if a.k == len(a.blocks) {
@@ -278,7 +275,6 @@ func (a *arena) zeros(n int) []float64 {
 	return s
 }
 
-// slice is entries i to j−1 of u, in its memory.
 func (t *tape) slice(u int32, i, j int) *node {
 	s := t.nodes[u]
 	o := t.node(opSlice, s.val[i:j:j], s.dep, u, 0)
@@ -292,7 +288,6 @@ func (t *tape) slice(u int32, i, j int) *node {
 	return o
 }
 
-// linear is p·u + q.
 func (t *tape) linear(u int32, p, q float64) *node {
 	v := t.nodes[u].val
 	o := t.emit(opLinear, t.mem.take(len(v)), u, 0, t.nodes[u].class)
@@ -301,7 +296,6 @@ func (t *tape) linear(u int32, p, q float64) *node {
 	return o
 }
 
-// add is u + s·v.
 func (t *tape) add(u, v int32, s float64) *node {
 	var c class
 	if t.structured {
@@ -313,7 +307,6 @@ func (t *tape) add(u, v int32, s float64) *node {
 	return o
 }
 
-// mul is u∘v.
 func (t *tape) mul(u, v int32) *node {
 	var c class
 	if t.structured {

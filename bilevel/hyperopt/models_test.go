@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"stable/bilevel"
+	"stable/bilevel/bileveltest"
 	"stable/bilevel/check"
 	"stable/bilevel/hyperopt/data"
 	"stable/bilevel/method"
@@ -31,8 +32,7 @@ func models(t *testing.T, f func(t *testing.T, p *Problem, rng *rand.Rand, x, y 
 				if loss == Softmax {
 					rows = func(n int) *data.Data { return threeClasses(data.WithBias(random(rng, n, 5, 0.6, false))) }
 				}
-				p, err := New(rows(23), rows(17), o)
-				require.NoError(t, err)
+				p := bileveltest.Must(New(rows(23), rows(17), o))
 				dx, dy := p.Dims()
 				x, y := make([]float64, dx), make([]float64, dy)
 				anywhere(p, rng, x, y)
@@ -117,8 +117,7 @@ func TestModels(t *testing.T) {
 					lower += x[k] * v * v
 				}
 			}
-			got, err = p.ValueG(x, y, b)
-			require.NoError(t, err)
+			got = bileveltest.Must(p.ValueG(x, y, b))
 			assert.InEpsilon(t, lower, got, 1e-14)
 		}
 		for _, err := range []error{p.GradXG(x, x, y, []bilevel.Sample{23}), p.GradF(x, y, x, y, []bilevel.Sample{17})} {
@@ -162,8 +161,7 @@ func TestJoint(t *testing.T) {
 		run := func(p bilevel.Problem) (r bilevel.Result) {
 			s, err := bilevel.New(p, m, bilevel.Options{X0: x, UpperBatch: 2, LowerBatch: 3})
 			require.NoError(t, err)
-			r, err = s.Run(t.Context(), bilevel.Run{Steps: 20})
-			require.NoError(t, err)
+			r = bileveltest.Must(s.Run(t.Context(), bilevel.Run{Steps: 20}))
 			r.Elapsed = 0
 			return r
 		}
@@ -202,12 +200,10 @@ func TestModelBoundsHold(t *testing.T) {
 	p, err := New(d, d, Options{Loss: Squared, Penalty: PerRow, Lo: 0, Hi: 0.8, Ridge: 0.1})
 	require.NoError(t, err)
 	assert.InDelta(t, 0.8*25+0.2, p.Smoothness(), 1e-14)
-	p, err = New(d, d, Options{Penalty: PerRow, Lo: 0, Hi: 0.8})
-	require.NoError(t, err)
+	p = bileveltest.Must(New(d, d, Options{Penalty: PerRow, Lo: 0, Hi: 0.8}))
 	assert.InDelta(t, 0.8*25/4+0.02, p.Smoothness(), 1e-14)
 	assert.InDelta(t, 5, p.CrossBound(), 1e-14)
-	p, err = New(d, d, Options{Form: Raw, Lo: 1e-20, Hi: 1e-16})
-	require.NoError(t, err)
+	p = bileveltest.Must(New(d, d, Options{Form: Raw, Lo: 1e-20, Hi: 1e-16}))
 	x, y := make([]float64, 2), []float64{1, 1}
 	p.Start(x, y)
 	assert.InEpsilon(t, 1e-18, x[0], 1e-12)
@@ -252,12 +248,9 @@ func TestSolution(t *testing.T) {
 		require.NoError(t, err)
 		far := make([]float64, len(x))
 		p.Start(far, y)
-		_, err = p.Objective(nil, far)
-		require.NoError(t, err)
-		again, err := p.Objective(nil, x)
-		require.NoError(t, err)
-		other, err := p.Clone().Objective(nil, x)
-		require.NoError(t, err)
+		_ = bileveltest.Must(p.Objective(nil, far))
+		again := bileveltest.Must(p.Objective(nil, x))
+		other := bileveltest.Must(p.Clone().Objective(nil, x))
 		assert.Equal(t, []float64{first, first}, []float64{again, other}, "it depends on x alone")
 	})
 }

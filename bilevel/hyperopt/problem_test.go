@@ -151,22 +151,18 @@ func TestNewRefuses(t *testing.T) {
 		assert.ErrorContains(t, err, want)
 		assert.Equal(t, strings.Contains(err.Error(), "Options."), errors.Is(err, bilevel.ErrOption), want)
 	}
-	p, err := New(good, good, Options{Workers: 3})
-	require.NoError(t, err)
+	p := bileveltest.Must(New(good, good, Options{Workers: 3}))
 	gy, x := make([]float64, 3), []float64{1, 1, 1}
 	assert.ErrorContains(t, p.GradG(gy, x, x, []bilevel.Sample{10}), "sample 10")
-	rows, err := New(good, good, Options{Penalty: PerRow})
-	require.NoError(t, err)
+	rows := bileveltest.Must(New(good, good, Options{Penalty: PerRow}))
 	assert.Panics(t, func() { rows.Uniform(make([]float64, 10), 1) })
 	assert.PanicsWithValue(t, "hyperopt: GradG: dimension mismatch", func() { _ = p.GradG(gy[:2], x, x, nil) })
 }
 
 func TestDefaultsAgree(t *testing.T) {
 	data := random(rand.New(rand.NewPCG(7, 8)), 10, 2, 0.6, false)
-	raw, err := New(data, data, Options{})
-	require.NoError(t, err)
-	exp, err := New(data, data, Options{Form: Exp})
-	require.NoError(t, err)
+	raw := bileveltest.Must(New(data, data, Options{}))
+	exp := bileveltest.Must(New(data, data, Options{Form: Exp}))
 	assert.Equal(t, 0.02, raw.StrongConvexity())
 	assert.InDelta(t, 0.02, exp.StrongConvexity(), 1e-16)
 	x, u, y := make([]float64, 2), make([]float64, 2), make([]float64, 2)
@@ -211,8 +207,7 @@ func TestNoSolution(t *testing.T) {
 		assert.ErrorIs(t, err, implicit.ErrNoSolution)
 	}
 	data.Dim = maxDense + 1
-	p, err = New(data, data, Options{})
-	require.NoError(t, err)
+	p = bileveltest.Must(New(data, data, Options{}))
 	_, err = p.Objective(nil, make([]float64, data.Dim))
 	assert.ErrorIs(t, err, implicit.ErrNoSolution)
 }
@@ -234,8 +229,7 @@ func TestFreeIntercept(t *testing.T) {
 	}
 	d = data.WithBias(d)
 	for free, want := range map[bool]float64{true: math.Log(3. / 37), false: 0} {
-		p, err := New(d, d, Options{Lo: 1, Hi: 1e6, PenaliseIntercept: !free})
-		require.NoError(t, err)
+		p := bileveltest.Must(New(d, d, Options{Lo: 1, Hi: 1e6, PenaliseIntercept: !free}))
 		x, y := make([]float64, p.dx), make([]float64, 4)
 		p.Uniform(x, 1e6)
 		require.NoError(t, p.Solution(y, x))

@@ -271,8 +271,7 @@ func TestMinimiseQuadratics(t *testing.T) {
 		(bilevel.Box{Lo: lo, Hi: hi}).Project(start, x)
 		first, _ := f(vec(n), start)
 		for k, f := range []function{f, unvalued(f)} {
-			m, err := implicit.Minimise(f, x, implicit.Options{Lo: lo, Hi: hi, Memory: 5})
-			require.NoError(t, err, "seed %d", seed)
+			m := bileveltest.Must(implicit.Minimise(f, x, implicit.Options{Lo: lo, Hi: hi, Memory: 5}))
 			assert.Less(t, m.ProjGrad, 1e-8, "seed %d", seed)
 			assert.Less(t, m.Evaluations, 2000, "seed %d", seed)
 			for i, v := range m.X {

@@ -110,7 +110,6 @@ func (m *model) project(d, x, lo, hi []float64, t float64) {
 	}
 }
 
-// toBound is the t at which at + t·d meets its bound.
 func toBound(at, d, lo, hi float64) float64 {
 	switch {
 	case d > 0:

@@ -55,7 +55,6 @@ type biadam struct {
 	x, y  adaptive
 }
 
-// adaptive is one level: its direction and its metric.
 type adaptive struct {
 	*tracked
 	square []float64 // a

@@ -37,7 +37,6 @@ type f2sa struct {
 	g0x, g0y, h []float64 // g_x and g_y at y, and the direction of x
 }
 
-// side is a y of its own, with the derivatives there.
 type side struct{ fx, fy, gy, z, gx []float64 }
 
 func newSide(m *memory, at string, y []float64) side {

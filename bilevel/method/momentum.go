@@ -122,7 +122,6 @@ func (m *recursion) remember(x, y []float64) {
 	copy(m.yOld, y)
 }
 
-// momentum is the running state of SUSTAIN, MRBO and MSTSA.
 type momentum struct {
 	recursion
 	alpha, beta bilevel.Schedule

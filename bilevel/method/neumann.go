@@ -114,7 +114,6 @@ func (h *hypergradient) at(s *step, dst, x, y []float64) {
 	}
 }
 
-// solve sets v to (A) or (B) for f_y.
 func (h *hypergradient) solve(s *step, x, y []float64) {
 	eta := 1 / h.series.LG
 	copy(h.r, h.fy)

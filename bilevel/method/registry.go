@@ -174,7 +174,6 @@ func fifth(s bilevel.Schedule) bilevel.Schedule {
 	return scaled{s}
 }
 
-// scaled is a schedule of a stranger's type, divided by 5.
 type scaled struct{ bilevel.Schedule }
 
 func (s scaled) At(k int) float64 { return s.Schedule.At(k) / 5 }

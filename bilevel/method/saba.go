@@ -234,7 +234,6 @@ func (m SPABA) Start(it *bilevel.Iteration) (bilevel.Stepper, error) {
 	return r, errors.Join(err, option.Batch("SPABA.Large", m.Large), option.Positive("SPABA.Radius", m.Radius))
 }
 
-// refreshes returns the defaults of Period and of Large.
 func refreshes(it *bilevel.Iteration) (period int, large func(period int) int) {
 	upper, lower := it.Oracle().Streams()
 	xi, phi := it.Batches()

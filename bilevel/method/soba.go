@@ -271,7 +271,6 @@ func (m *fsla) Step(it *bilevel.Iteration) error {
 	return s.err
 }
 
-// direction writes f_x − g_xy v at a point into d.
 func (m *fsla) direction(s *step, x, y, v []float64, xi, phi []bilevel.Sample) {
 	s.GradF(m.fx, m.fy, x, y, xi)
 	s.CrossVecG(m.cv, x, y, v, phi)

@@ -147,7 +147,6 @@ func (s *step) At(name string, schedule bilevel.Schedule, most float64) (v float
 	return v
 }
 
-// moveV does v ← v − γ(g_yy v ± f_y).
 func (s *step) moveV(v []float64, gamma float64, hv []float64, sign float64, fy []float64) {
 	square := 0.0
 	hv, fy = hv[:len(v)], fy[:len(v)]

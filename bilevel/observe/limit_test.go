@@ -201,8 +201,7 @@ func TestLimitOnBoundaries(t *testing.T) {
 	} {
 		x := make([]float64, d)
 		c.set.Project(x, free) // the minimum, since ∇²F is a multiple of I
-		l, err := LocalLimit(q, x, LimitOptions{Set: c.set, Draws: 4000})
-		require.NoError(t, err, name)
+		l := bileveltest.Must(LocalLimit(q, x, LimitOptions{Set: c.set, Draws: 4000}))
 		want := c.share * float64(c.m) * 0.5 * sigma * sigma / d / p
 		assert.Equal(t, c.m, l.Free, name)
 		assert.InDelta(t, c.m, l.Effective, 0.02*float64(c.m), name)
@@ -273,8 +272,7 @@ func TestMoreauIsOptimalOverSets(t *testing.T) {
 			m := Moreau{F: p, Set: set, Rho: rho}
 			for seed := range uint64(5) {
 				x, xhat, grad := mattest.Vec(5, seed), make([]float64, 5), make([]float64, 5)
-				e, err := m.At(xhat, x)
-				require.NoError(t, err, name)
+				e := bileveltest.Must(m.At(xhat, x))
 				z, first := make([]float64, 5), make([]float64, 5)
 				set.Project(z, x)
 				bileveltest.Must(p.Objective(first, z))

@@ -66,7 +66,6 @@ func (p *Problem) draw(k kind, deviation float64, batch []bilevel.Sample, n, m i
 	}
 }
 
-// addVec adds sigma·e: E‖e‖² = 1.
 func (p *Problem) addVec(dst []float64, sigma float64, k kind, batch []bilevel.Sample) {
 	p.draw(k, sigma/math.Sqrt(float64(len(dst))), batch, 1, len(dst), func(_ int, z float64, e []float64) {
 		mat.Axpy(dst, z, e)

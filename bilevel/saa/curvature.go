@@ -55,7 +55,6 @@ func newCurvature(dx, dy int) *curvature {
 	}
 }
 
-// age makes all rows to be asked again.
 func (c *curvature) age() {
 	for i := range c.old {
 		c.old[i] = true

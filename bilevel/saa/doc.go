@@ -29,7 +29,8 @@
 //	learn    with q = f_x − g_xy v + Jᵀ(f_y − g_yy v), v and J fixed:  B e_i = [q(z + ε(e_i, Je_i)) − q(z)]/ε
 //	resolve  at the start ‖y‖_H counts as no less than 2³⁰ times what g_y does not tell from y
 //	metric   M = |B| on the entries that may move, in units ℓ; rows next to 0 are lifted on sums
-//	find     s = argmin hᵀs + ½sᵀMs  over x + s in X,  |s_i| ≤ Δℓ_i·min(1, |h_i|/σ_i),  σ_i the standard error of h_i
+//	find     s = argmin hᵀs + ½sᵀMs  over x + s in X,  |s_i| ≤ Δℓ_i·min(1, |h_i|/σ_i),  σ_i the standard error of h_i;
+//	         in a set that does not consist of bounds 2Δℓ_i, by a multiple of the identity on M
 //	drift    B is asked anew where ‖(DEᵀ + EDᵀ)s‖_M⁻¹ > 4‖s‖_M, D the change of Jᵀ since
 //	turn     within bounds, s goes on along an eigenvector of B with λ < 0, to Δ or to the bound, if ½|λ| times the square
 //	         of that way is more than stat, and than what the step promises without it
@@ -48,6 +49,8 @@
 //	         ϱ = ½sᵀ(h + h⁺)/(hᵀs + ½sᵀBs): F's fall by the trapezoid rule, of the same samples at both ends;
 //	         −1 where f or g have no value at z⁺ (bilevel.ErrDomain), or y* is far from where it
 //	         should be, or the entries of y are that an x_i without a width acts on
+//	         on a stream a step that moves y by more than ‖y‖_H/2 is read at its middle, too, for Simpson's rule, and is
+//	         no step where ϱ < .25 and sᵀh⁺ > −sᵀh/4: few samples let x jump over a valley and the ridge behind it
 //	trust    ϱ ≤ .05: back, Δ = τ/4;  ϱ < .25 or > 4, on sums .5, 2: Δ = τ/2;  in (.75, 1.5): Δ ≥ 2τ;  in (.9, 1.1): Δ ≥ 4τ;  τ = max|s_i|/ℓ_i;
 //	         while samples are to come Δ ≥ 2τ and 4τ are at most max(1, ρN): a few may say that F falls for ever
 //	stat     tr M⁻¹ cov(h) on the face of X, twice the statistical error of F, where x is unknown by less than Δℓ; steps
@@ -94,8 +97,8 @@
 // # Cost
 //
 // On a stream a step draws one batch of each kind, and asks each sample once (four oracles). Blocks cost
-// O(dx·dy² + dx²·dy + dx³ + dy³) beside the oracles, some 16 of them while samples double. [Newton.Calls]
-// bounds what is asked again. Memory 9dx² + 12dx·dy + 6dy² numbers, and 8 bytes for each term of a sum;
+// O(dx·dy² + dx²·dy + dx³ + dy³) beside the oracles, some 12 of them while samples double. [Newton.Calls]
+// bounds what is asked again. Memory 13dx² + 12dx·dy + 8dy² numbers, and 8 bytes for each term of a sum;
 // on a stream it does not grow. In sets that do not consist of bounds, dx may be 2000 at most.
 //
 // # A long x

@@ -170,8 +170,7 @@ func TestRunsOff(t *testing.T) {
 		G: func(x, y auto.Vec, _ bilevel.Sample) auto.Num {
 			return y.Shift(-1).SquaredNorm().Add(y.WeightedSquares(x.Exp())).Scale(0.5)
 		}}))
-	s, err := bilevel.New(p, saa.Newton{}, bilevel.Options{X0: []float64{300}})
-	require.NoError(t, err)
+	s := bileveltest.Must(bilevel.New(p, saa.Newton{}, bilevel.Options{X0: []float64{300}}))
 	for range 8000 {
 		require.NoError(t, s.Step())
 	}
@@ -320,8 +319,7 @@ func TestHealthOnAFace(t *testing.T) {
 		G: func(x, y auto.Vec, _ bilevel.Sample) auto.Num { return y.Sub(x).SquaredNorm() }})
 	require.NoError(t, err)
 	for left, want := range map[int]error{math.MaxInt: nil, 8: errors.New("gone")} {
-		s, err := bilevel.New(&flaky{p, left, want}, saa.Newton{}, bilevel.Options{Set: bilevel.HalfSpace{A: []float64{1, 1}, B: 1}})
-		require.NoError(t, err)
+		s := bileveltest.Must(bilevel.New(&flaky{p, left, want}, saa.Newton{}, bilevel.Options{Set: bilevel.HalfSpace{A: []float64{1, 1}, B: 1}}))
 		r, err := s.Run(t.Context(), bilevel.Run{Xi: 4000, Progress: func(s *bilevel.Solver) bool {
 			h, _ := s.Health()
 			return assert.False(t, math.IsNaN(h.StdErr))
@@ -399,8 +397,7 @@ func TestStepsAreTaken(t *testing.T) {
 		}}, bilevel.Options{X0: []float64{1}, Set: bilevel.UniformBox(1, -10, 10)}, 3000, 1, 1e-6},
 	} {
 		c.losses.Dx, c.losses.Dy = 1, 1
-		p, err := auto.New(c.losses)
-		require.NoError(t, err)
+		p := bileveltest.Must(auto.New(c.losses))
 		_, r := solved(t, p, saa.Newton{}, c.o, bilevel.Run{Xi: c.steps})
 		assert.InDelta(t, c.x, r.X[0], c.near, name)
 	}

@@ -52,7 +52,7 @@ func (m *newton) tell() {
 			t := math.Abs(p.h[i]) / math.Sqrt(2*v)
 			if c.have[i] {
 				h.gap += v * ((0.5+t*t)*math.Erfc(t) - t*math.Exp(-t*t)/math.SqrtPi) / math.Abs(2*c.b.At(i, i))
-			} else if t < 3 { // |h_i| < 4σ_i
+			} else if t < 3 { // |h_i| < 4.2σ_i
 				h.gap = math.Inf(1)
 			}
 		}

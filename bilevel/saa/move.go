@@ -18,8 +18,7 @@ func (m *newton) block(it *bilevel.Iteration) error {
 			return err
 		}
 	}
-	stream := m.sides[0].terms+m.sides[1].terms == 0 && !m.whole() // passes over a sum follow
-	for more := true; more && m.failed < tries && (m.tried < tries || stream && m.tried < 5*tries); {
+	for more := true; more && m.failed < tries && (m.tried < tries || m.endless() && m.tried < 5*tries); {
 		var err error
 		if more, err = m.move(it); err != nil {
 			if err = m.retreat(it, err); err != nil {
@@ -149,7 +148,6 @@ func (m *newton) sees() bool {
 	return 4*square(p.w, p.d) <= all
 }
 
-// mayMove lists the entries that no bound holds.
 func (m *newton) mayMove() {
 	c, p := m.curve, m.now
 	c.free, m.terms = c.free[:0], m.terms/2 // a start may be far

@@ -13,8 +13,8 @@ const (
 	growth  = 1.0 / 16 // ρ: of a block over what was seen. The answer lags behind by half of it
 	again   = 5.0 / 4  // times the samples at which old ones were asked last, when they may be: all cost 4N evaluations
 	reread  = 4        // times the samples of the last reading, when all are read again in any case
-	tries   = 6        // steps of a block that fail in a row, and all of a sum's, a fifth of a stream's, at most
-	settled = 0.1      // of the way that y went, its last step: what is left is of second order
+	tries   = 6        // steps of a block that fail in a row, and all of a sum's, a fifth of a stream's, a third of a long x's, at most
+	settled = 0.1      // of a gain or a way, what is small beside it
 	solved  = 1. / 64  // of twice the statistical error of F, what a step must promise to be read in the same block
 	audit   = 0.1      // of the standard error of h, the error that a step may leave unread
 	partly  = 0.3      // of the standard error of h, the error of a step read on a part; of the way of y, what is left of it
@@ -22,6 +22,7 @@ const (
 	drifted = 4        // of a step's length in M⁻¹, what J may change h by along it until B is asked anew
 	farther = 16       // times the way on which x_i alone makes its row of g_xy another, ℓ_i without a width at most
 	first   = 0.25     // Δ at the start
+	halved  = 0.5      // of y, a step that moves it farther is read at its middle, too
 	few     = 3        // groups of samples, in effect, that must know x_i before it moves
 	early   = 500      // evaluations for each entry of x and y, times Calls, while samples are few
 	tiny    = 0x1p-44  // rounding
@@ -34,7 +35,8 @@ const (
 
 // Newton is Newton's method on growing samples, see the package comment. Its zero value is ready:
 // there is nothing to choose. x and y leave the start after 2(dx + dy) samples of each kind, 2(200 + dy) at most.
-// A finite f beside a g that is a stream, or the other way round, counts as drawn with it, and is not asked again.
+// A finite f beside a g that is a stream, or the other way round, counts as drawn with it, and is not asked again. In a set
+// that does not consist of bounds, f and g are also asked beside it, by less than 2⁻²⁰ of the way on which y* moves by its size.
 type Newton struct {
 	// Calls bounds the evaluations, over all oracles, for a pair of samples ξ and φ in the long run,
 	// up to twice of it where steps promise much: 4 ask each sample once, the others ask old ones again
@@ -171,6 +173,9 @@ func (m *newton) n() int { return max(m.sides[0].n, m.sides[1].n) }
 func (m *newton) rests() bool {
 	return !m.whole() && m.n() > m.askedAt && float64(m.n()) < again*float64(m.askedAt)
 }
+
+// endless says that no passes over a sum follow.
+func (m *newton) endless() bool { return m.sides[0].terms+m.sides[1].terms == 0 && !m.whole() }
 
 func (m *newton) whole() bool { return m.sides[0].whole() && m.sides[1].whole() }
 

@@ -33,10 +33,8 @@ func noisy(size float64, o quadratic.Options) quadratic.Options {
 func solved(t *testing.T, p bilevel.Problem, m bilevel.Method, o bilevel.Options,
 	run bilevel.Run) (*bilevel.Solver, bilevel.Result) {
 	t.Helper()
-	s, err := bilevel.New(p, m, o)
-	require.NoError(t, err)
-	r, err := s.Run(t.Context(), run)
-	require.NoError(t, err, "%+v", o)
+	s := bileveltest.Must(bilevel.New(p, m, o))
+	r := bileveltest.Must(s.Run(t.Context(), run))
 	return s, r
 }
 
@@ -76,21 +74,16 @@ func TestStreamsAtTheLimit(t *testing.T) {
 		"rank one":  {Seed: 66, CrossNorm: 3, RankOneG: true, SigmaFx: 0.5, SigmaFy: 0.5, SigmaGy: 0.5},
 		"few knobs": noisy(0.5, quadratic.Options{Seed: 67, Dx: 2, Dy: 12}),
 	} {
-		p, err := quadratic.New(o)
-		require.NoError(t, err)
+		p := bileveltest.Must(quadratic.New(o))
 		x, best := p.Optimum()
-		limit, err := observe.LocalLimit(p, x, observe.LimitOptions{Seed: 1, Draws: 4000})
-		require.NoError(t, err)
+		limit := bileveltest.Must(observe.LocalLimit(p, x, observe.LimitOptions{Seed: 1, Draws: 4000}))
 		ratio := make([]float64, len(marks))
 		for seed := range uint64(runs) {
-			s, err := bilevel.New(p, saa.Newton{}, bilevel.Options{X0: start(x, seed), Seed: seed})
-			require.NoError(t, err)
+			s := bileveltest.Must(bilevel.New(p, saa.Newton{}, bilevel.Options{X0: start(x, seed), Seed: seed}))
 			for i, n := range marks {
-				r, err := s.Run(t.Context(), bilevel.Run{Xi: n})
-				require.NoError(t, err)
+				r := bileveltest.Must(s.Run(t.Context(), bilevel.Run{Xi: n}))
 				require.Equal(t, n, r.Counts.Xi)
-				f, err := p.Objective(nil, r.X)
-				require.NoError(t, err)
+				f := bileveltest.Must(p.Objective(nil, r.X))
 				ratio[i] += (f - best) / limit.At(float64(n), float64(n)) / runs
 			}
 			c := s.Counts()
@@ -113,8 +106,7 @@ func TestSumsArrive(t *testing.T) {
 		for _, o := range []quadratic.Options{
 			noisy(1, quadratic.Options{Seed: 71, Terms: 200}), noisy(1, quadratic.Options{Seed: 72, Terms: 200, Nonconvex: 1}),
 		} {
-			p, err := quadratic.New(o)
-			require.NoError(t, err)
+			p := bileveltest.Must(quadratic.New(o))
 			_, r := solved(t, p, saa.Newton{}, bilevel.Options{Seed: 1, Set: set}, bilevel.Run{Phi: 200 * 60})
 			exact := 1e-7 // differences of a projection tell the face of another set
 			if _, bounds := set.(bilevel.BoundedSet); bounds {
@@ -147,8 +139,7 @@ func TestSumWithoutExactOracles(t *testing.T) {
 	require.NoError(t, s.SaveFile(file))
 	s, err = bilevel.New(uneven{unexact{p}}, saa.Newton{}, bilevel.Options{})
 	require.NoError(t, errors.Join(err, s.LoadFile(file)))
-	got, err := s.Run(t.Context(), bilevel.Run{Steps: 110})
-	require.NoError(t, err)
+	got := bileveltest.Must(s.Run(t.Context(), bilevel.Run{Steps: 110}))
 	assert.Equal(t, want.Counts, got.Counts)
 }
 
@@ -159,20 +150,16 @@ func (uneven) Streams() (xi, phi uint64) { return 60, 100 }
 // Scaling every entry of x, y, f and g by powers of two scales every iterate alike, bit for bit.
 func TestUnits(t *testing.T) {
 	for _, terms := range []uint64{0, 60} {
-		p, err := quadratic.New(noisy(1, quadratic.Options{Seed: 74, Dx: 4, Dy: 5, Terms: terms, Blind: 1}))
-		require.NoError(t, err)
+		p := bileveltest.Must(quadratic.New(noisy(1, quadratic.Options{Seed: 74, Dx: 4, Dy: 5, Terms: terms, Blind: 1})))
 		u := units.Units{X: []float64{0x1p-20, 4, 1, 0x1p30}, Y: []float64{0x1p20, 2, 1, 0x1p-9, 8}, F: 8, G: 0x1p-6}
-		q, err := units.In(p, u)
-		require.NoError(t, err)
+		q := bileveltest.Must(units.In(p, u))
 		lo, hi := []float64{-1, -9, -1, -1}, []float64{1, 9, 0.2, 9}
 		x, y := make([]float64, 4), make([]float64, 5)
 		scaled := bilevel.Box{Lo: make([]float64, 4), Hi: make([]float64, 4)}
 		q.X(scaled.Lo, lo)
 		q.X(scaled.Hi, hi)
-		one, err := bilevel.New(p, saa.Newton{}, bilevel.Options{Set: bilevel.Box{Lo: lo, Hi: hi}})
-		require.NoError(t, err)
-		two, err := bilevel.New(q, saa.Newton{}, bilevel.Options{Set: scaled})
-		require.NoError(t, err)
+		one := bileveltest.Must(bilevel.New(p, saa.Newton{}, bilevel.Options{Set: bilevel.Box{Lo: lo, Hi: hi}}))
+		two := bileveltest.Must(bilevel.New(q, saa.Newton{}, bilevel.Options{Set: scaled}))
 		for range 600 {
 			require.NoError(t, one.Step())
 			require.NoError(t, two.Step())
@@ -188,10 +175,8 @@ func TestUnits(t *testing.T) {
 
 func TestNoAllocation(t *testing.T) {
 	for _, terms := range []uint64{0, 40} {
-		p, err := quadratic.New(noisy(1, quadratic.Options{Seed: 75, Terms: terms}))
-		require.NoError(t, err)
-		s, err := bilevel.New(p, saa.Newton{}, bilevel.Options{Set: bilevel.UniformBox(10, -1, 1)})
-		require.NoError(t, err)
+		p := bileveltest.Must(quadratic.New(noisy(1, quadratic.Options{Seed: 75, Terms: terms})))
+		s := bileveltest.Must(bilevel.New(p, saa.Newton{}, bilevel.Options{Set: bilevel.UniformBox(10, -1, 1)}))
 		for range 4000 {
 			require.NoError(t, s.Step())
 		}
@@ -234,12 +219,10 @@ func resumes(t *testing.T, q bilevel.Problem, m bilevel.Method, o bilevel.Option
 	least int) *bilevel.Solver {
 	p := &interrupting{Problem: q} // hides products
 	whole, want := solved(t, p, m, o, run)
-	steps, err := bilevel.New(p, m, o)
-	require.NoError(t, err)
+	steps := bileveltest.Must(bilevel.New(p, m, o))
 	for _, at := range calls {
 		ctx, cancel := context.WithCancel(t.Context())
-		s, err := bilevel.New(&interrupting{Problem: q, at: at, cancel: cancel}, m, o)
-		require.NoError(t, err)
+		s := bileveltest.Must(bilevel.New(&interrupting{Problem: q, at: at, cancel: cancel}, m, o))
 		r, err := s.Run(ctx, run)
 		if cancel(); err == nil {
 			continue
@@ -252,8 +235,7 @@ func resumes(t *testing.T, q bilevel.Problem, m bilevel.Method, o bilevel.Option
 		assert.Equal(t, want.X, r.X, "at call %d", at)
 		s = bileveltest.Must(bilevel.New(p, m, o))
 		require.NoError(t, s.LoadFile(file))
-		again, err := bilevel.New(p, m, o)
-		require.NoError(t, err)
+		again := bileveltest.Must(bilevel.New(p, m, o))
 		require.NoError(t, again.LoadFile(file))
 		before, _ := s.Health()
 		loaded, _ := again.Health()
@@ -268,8 +250,7 @@ func resumes(t *testing.T, q bilevel.Problem, m bilevel.Method, o bilevel.Option
 		before, _ = steps.Health()
 		loaded, _ = again.Health()
 		assert.Equal(t, []float64{before.StdErr, before.Gap}, []float64{loaded.StdErr, loaded.Gap}, "at call %d", at)
-		got, err := again.Run(t.Context(), run)
-		require.NoError(t, err)
+		got := bileveltest.Must(again.Run(t.Context(), run))
 		assert.Equal(t, want.X, got.X, "at call %d", at)
 		assert.Equal(t, want.Y, got.Y, "at call %d", at)
 		least--
@@ -296,16 +277,14 @@ func TestGapStops(t *testing.T) {
 		if i > 1 && testing.Short() {
 			break
 		}
-		p, err := quadratic.New(c.o)
-		require.NoError(t, err)
+		p := bileveltest.Must(quadratic.New(c.o))
 		x, best := p.Optimum()
 		var left []float64
 		for seed := range uint64(30) {
 			_, r := solved(t, p, saa.Newton{}, bilevel.Options{Seed: seed, X0: start(x, seed)},
 				bilevel.Run{Gap: c.gap, Steps: 20000})
 			require.Contains(t, []bilevel.Reason{bilevel.GapReached, bilevel.Arrived}, r.Reason, "%+v: seed %d", c.o, seed)
-			f, err := p.Objective(nil, r.X)
-			require.NoError(t, err)
+			f := bileveltest.Must(p.Objective(nil, r.X))
 			left = append(left, (f-best)/c.gap)
 		}
 		slices.Sort(left)
@@ -316,8 +295,7 @@ func TestGapStops(t *testing.T) {
 
 // The health of a start that is a saddle, of a singular g_yy, and how far y is from y*(x).
 func TestHealth(t *testing.T) {
-	p, err := quadratic.New(noisy(0.5, quadratic.Options{Seed: 79}))
-	require.NoError(t, err)
+	p := bileveltest.Must(quadratic.New(noisy(0.5, quadratic.Options{Seed: 79})))
 	x, _ := p.Optimum()
 	within := 0
 	for seed := range uint64(40) {

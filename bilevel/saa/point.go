@@ -29,9 +29,9 @@ type point struct {
 	clip   int           // eigenvalues of H below the floor
 	convex bool          // H is not indefinite, or no sample is left that could mend it
 
-	least, noise float64 // the least eigenvalue of g_yy seen, and the floor
-	dx, dy       []float64
-	w, hy, dyy   []float64
+	noise      float64 // the floor of its eigenvalues
+	dx, dy     []float64
+	w, hy, dyy []float64
 }
 
 func newPoint(dx, dy int) *point {
@@ -51,15 +51,14 @@ func (p *point) lower(left, promise float64) error {
 	if norm == 0 {
 		return errFlat
 	}
-	d := float64(len(p.y))
-	least := slices.Min(p.d)
+	d, least := float64(len(p.y)), slices.Min(p.d)
 	p.noise = max(min(p.noiseH(left)/2, promise*least*least), 0x1p-40*norm/math.Sqrt(d))
 	r, err := p.inv.Truncate(p.h0, p.h0, p.noise)
 	if err != nil {
 		return err
 	}
 	p.convex = r.Clipped == 0 || r.MinEigenvalue >= 0 || left == 0 // else noise has made H indefinite
-	p.clip, p.least = r.Clipped, r.MinEigenvalue
+	p.clip = r.Clipped
 	// ĝ(z) = [Σ g_y + H(y − y_r) + Cᵀ(x − x_r) − w]/n
 	for i, v := range p.x {
 		p.dx[i] = v - p.xr[i]
@@ -88,7 +87,6 @@ func (p *point) noiseH(left float64) float64 {
 	return noise * min(1, mat.NormFrobSym(p.h0)/math.Abs(mean))
 }
 
-// scale writes D and D·H·D.
 func (p *point) scale(n float64) {
 	for j := range p.d {
 		_, e := math.Frexp(p.yy.At(j, j) / n)
@@ -146,7 +144,6 @@ func (p *point) upper(c *curvature) error {
 	return nil
 }
 
-// solve writes H⁻¹b; dst may be b.
 func (p *point) solve(dst, b []float64) error {
 	for j, v := range b {
 		dst[j] = p.d[j] * v

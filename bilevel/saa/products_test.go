@@ -46,8 +46,7 @@ func flipped(n, dim int, seed uint64, share float64) *data.Data {
 }
 
 func perRow(t *testing.T, n, dim, of int, seed uint64, share float64) (*hyperopt.Problem, bilevel.Options) {
-	p, err := hyperopt.New(flipped(n, dim, seed, share), flipped(of, dim, seed+1, 0), hyperopt.Options{Penalty: hyperopt.PerRow, Hi: 1})
-	require.NoError(t, err)
+	p := bileveltest.Must(hyperopt.New(flipped(n, dim, seed, share), flipped(of, dim, seed+1, 0), hyperopt.Options{Penalty: hyperopt.PerRow, Hi: 1}))
 	lo, hi := p.Box()
 	o := bilevel.Options{Set: bilevel.Box{Lo: lo, Hi: hi}, Seed: seed, X0: make([]float64, n), Y0: make([]float64, dim)}
 	p.Start(o.X0, o.Y0)
@@ -152,8 +151,7 @@ func TestSumsByProducts(t *testing.T) {
 		if !mattest.Long() && o.Dx == 2000 {
 			o.Dx, o.Dy = 300, 30
 		}
-		p, err := quadratic.New(o)
-		require.NoError(t, err)
+		p := bileveltest.Must(quadratic.New(o))
 		dx, _ := p.Dims()
 		set := bilevel.UniformBox(dx, -edge, edge)
 		_, r := solved(t, within{p, edge, bilevel.ErrDomain}, saa.ByProducts{}, bilevel.Options{Set: set, LowerBatch: 10, UpperBatch: 10},
@@ -172,11 +170,9 @@ func TestSumsByProducts(t *testing.T) {
 // On a stream the error is that of the samples at the end of the last block, at least half of them, from
 // a start far away.
 func TestStreamByProducts(t *testing.T) {
-	p, err := quadratic.New(noisy(0.5, quadratic.Options{Seed: 84, Dx: 30}))
-	require.NoError(t, err)
+	p := bileveltest.Must(quadratic.New(noisy(0.5, quadratic.Options{Seed: 84, Dx: 30})))
 	x, best := p.Optimum()
-	limit, err := observe.LocalLimit(p, x, observe.LimitOptions{Seed: 1, Draws: 2000})
-	require.NoError(t, err)
+	limit := bileveltest.Must(observe.LocalLimit(p, x, observe.LimitOptions{Seed: 1, Draws: 2000}))
 	ratio, gap := 0.0, 0.0
 	const runs, n = 12, 5120 // 2(30+10) doubled
 	for seed := range uint64(runs) {
@@ -186,8 +182,7 @@ func TestStreamByProducts(t *testing.T) {
 		}
 		s, r := solved(t, p, saa.ByProducts{}, bilevel.Options{X0: x0, Seed: seed, UpperBatch: 10, LowerBatch: 10},
 			bilevel.Run{Xi: n})
-		f, err := p.Objective(nil, r.X)
-		require.NoError(t, err)
+		f := bileveltest.Must(p.Objective(nil, r.X))
 		h, _ := s.Health()
 		ratio += (f - best) / limit.At(n, n) / runs
 		gap += h.Gap / limit.At(n, n) / runs
@@ -223,21 +218,18 @@ func TestALongXOnAStream(t *testing.T) {
 // On a stream memory does not grow with the samples: from 2,000 to 20,000 next to nothing is allocated, and a
 // checkpoint keeps its length.
 func TestStreamsKeepNothing(t *testing.T) {
-	p, err := quadratic.New(noisy(1, quadratic.Options{Seed: 86}))
-	require.NoError(t, err)
+	p := bileveltest.Must(quadratic.New(noisy(1, quadratic.Options{Seed: 86})))
 	for _, m := range []bilevel.Method{saa.Newton{}, saa.ByProducts{}} {
 		s, err := bilevel.New(p, m, bilevel.Options{})
 		require.NoError(t, err)
 		var stats [2]runtime.MemStats
 		var size [2]int64
 		for i, n := range []uint64{2000, 20000} {
-			_, err = s.Run(t.Context(), bilevel.Run{Xi: n})
-			require.NoError(t, err)
+			_ = bileveltest.Must(s.Run(t.Context(), bilevel.Run{Xi: n}))
 			runtime.ReadMemStats(&stats[i])
 			file := filepath.Join(t.TempDir(), "run")
 			require.NoError(t, s.SaveFile(file))
-			info, err := os.Stat(file)
-			require.NoError(t, err)
+			info := bileveltest.Must(os.Stat(file))
 			size[i] = info.Size()
 		}
 		assert.Less(t, stats[1].TotalAlloc-stats[0].TotalAlloc, uint64(18000*8), m.Name())
@@ -432,8 +424,7 @@ func TestHeavyTails(t *testing.T) {
 	mean := 0.0
 	for seed := range uint64(runs) {
 		s, _ := solved(t, p, saa.Newton{}, bilevel.Options{Seed: seed}, bilevel.Run{Xi: 2000, Phi: 2000})
-		f, err := p.Objective(nil, s.X())
-		require.NoError(t, err)
+		f := bileveltest.Must(p.Objective(nil, s.X()))
 		mean += (f - least) / runs
 	}
 	assert.Less(t, mean, 0.03)

@@ -8,7 +8,7 @@ import (
 )
 
 // within solves the step's problem in a set that is given by its projection alone, and keeps its
-// length within the radius by a multiple of the identity on M.
+// length within twice the radius by a multiple of the identity on M.
 func (s *step) within(free []int, p *point, radius float64) {
 	q := &s.quad
 	top := 0.0

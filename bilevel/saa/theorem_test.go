@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"stable/bilevel"
+	"stable/bilevel/bileveltest"
 	"stable/bilevel/hyperopt"
 	"stable/bilevel/hyperopt/data"
 	"stable/bilevel/implicit"
@@ -134,10 +135,8 @@ func theorems(t *testing.T) []*theorem {
 	curved, err := quadratic.New(quadratic.Options{Dx: 1, Dy: 1, Terms: 64, Seed: 2,
 		SigmaFx: 1, SigmaFy: 1, SigmaGy: 1, SigmaGxy: 0.85, SigmaGyy: 0.85})
 	require.NoError(t, err)
-	one, err := hyperopt.New(rows(1, 2), rows(2, 1), hyperopt.Options{Form: hyperopt.Exp, Lo: -6, Hi: 3})
-	require.NoError(t, err)
-	two, err := hyperopt.New(rows(4, 2, 0.5), rows(104, 1, 2), hyperopt.Options{Form: hyperopt.Exp, Lo: -3, Hi: 3})
-	require.NoError(t, err)
+	one := bileveltest.Must(hyperopt.New(rows(1, 2), rows(2, 1), hyperopt.Options{Form: hyperopt.Exp, Lo: -6, Hi: 3}))
+	two := bileveltest.Must(hyperopt.New(rows(4, 2, 0.5), rows(104, 1, 2), hyperopt.Options{Form: hyperopt.Exp, Lo: -3, Hi: 3}))
 	all := []*theorem{
 		{name: "noise in the curvature", p: curved, set: bilevel.Space{}},
 		{name: "one weight", p: one, set: bilevel.UniformBox(1, -6, 3)},
@@ -149,18 +148,15 @@ func theorems(t *testing.T) []*theorem {
 		m := c.root(t, c.p, c.x, make([]float64, dy))
 		require.Equal(t, []int{0}, m.curve.free)
 		c.bend = *m.curve.b
-		l, err := observe.LocalLimit(c.p, c.x, observe.LimitOptions{Set: c.set})
-		require.NoError(t, err)
+		l := bileveltest.Must(observe.LocalLimit(c.p, c.x, observe.LimitOptions{Set: c.set}))
 		c.limit = l.At(1, 1)
 	}
 	return all
 }
 
 func (c *theorem) root(t *testing.T, p bilevel.Problem, x, y []float64) (m *newton) {
-	s, err := bilevel.New(p, spy{at: &m}, bilevel.Options{X0: x, Y0: y, Set: c.set, UpperBatch: bilevel.Full, LowerBatch: bilevel.Full})
-	require.NoError(t, err)
-	r, err := s.Run(t.Context(), bilevel.Run{Steps: 100})
-	require.NoError(t, err)
+	s := bileveltest.Must(bilevel.New(p, spy{at: &m}, bilevel.Options{X0: x, Y0: y, Set: c.set, UpperBatch: bilevel.Full, LowerBatch: bilevel.Full}))
+	r := bileveltest.Must(s.Run(t.Context(), bilevel.Run{Steps: 100}))
 	require.Equal(t, bilevel.Arrived, r.Reason)
 	copy(x, r.X)
 	copy(y, r.Y)
@@ -183,8 +179,7 @@ type seen struct {
 // run adds to sum what is seen at the end of the first blocks of marks samples.
 func (c *theorem) run(t *testing.T, seed uint64, share float64, marks []int, sum []seen) {
 	var m *newton
-	s, err := bilevel.New(stream.Of(c.p), spy{at: &m}, bilevel.Options{Seed: seed, Set: c.set, UpperBatch: 64, LowerBatch: 64})
-	require.NoError(t, err)
+	s := bileveltest.Must(bilevel.New(stream.Of(c.p), spy{at: &m}, bilevel.Options{Seed: seed, Set: c.set, UpperBatch: 64, LowerBatch: 64}))
 	require.NoError(t, s.Step())
 	last, blocks, bound := 0, 0.0, 0.0
 	for at := 0; at < len(marks); {
@@ -278,8 +273,7 @@ func after(t *testing.T, of int, seed, xi uint64) (m *newton, it *bilevel.Iterat
 	s, err := bilevel.New(stream.Of(c.p), spy{at: &m, it: &it}, bilevel.Options{Seed: seed, Set: c.set,
 		UpperBatch: 64, LowerBatch: 64})
 	require.NoError(t, err)
-	_, err = s.Run(t.Context(), bilevel.Run{Xi: xi})
-	require.NoError(t, err)
+	_ = bileveltest.Must(s.Run(t.Context(), bilevel.Run{Xi: xi}))
 	return m, it
 }
 
@@ -335,8 +329,7 @@ func TestPartTakesABadStepBack(t *testing.T) {
 		m.step.s[i] += p.unit[i] / 4
 	}
 	credit := m.credit
-	good, err := m.try(it, false)
-	require.NoError(t, err)
+	good := bileveltest.Must(m.try(it, false))
 	assert.False(t, good)
 	assert.Same(t, p, m.now)
 	assert.Less(t, m.radius, 0.1)
@@ -353,8 +346,7 @@ func TestPaid(t *testing.T) {
 		require.NoError(t, m.read(it, p, nil))
 		x := slices.Clone(p.x)
 		m.credit, m.lastRead, m.far = -1e9, read, 0
-		more, err := m.move(it)
-		require.NoError(t, err)
+		more := bileveltest.Must(m.move(it))
 		assert.False(t, more)
 		assert.Equal(t, goes, !slices.Equal(x, m.now.x))
 	}
@@ -385,8 +377,7 @@ func TestBack(t *testing.T) {
 	mat.MulVecSym(seen, p.yy, p.y)
 	mat.Axpy(p.y, 9, y)
 	mat.Axpy(p.gy, -9, seen) // else ĝ sees it
-	more, err := m.move(it)
-	require.NoError(t, err)
+	more := bileveltest.Must(m.move(it))
 	assert.True(t, more)
 	assert.Equal(t, x, p.x)
 	assert.Equal(t, y, p.y)
@@ -394,15 +385,13 @@ func TestBack(t *testing.T) {
 
 // In another set, a step that is 0 because the trust region is short is no arrival.
 func TestShortRegionIsNoArrival(t *testing.T) {
-	p, err := quadratic.New(quadratic.Options{Seed: 3})
-	require.NoError(t, err)
+	p := bileveltest.Must(quadratic.New(quadratic.Options{Seed: 3}))
 	var m *newton
 	var it *bilevel.Iteration
 	s, err := bilevel.New(p, spy{at: &m, it: &it}, bilevel.Options{Set: bilevel.Ball{Center: make([]float64, 10), Radius: 9},
 		UpperBatch: bilevel.Full, LowerBatch: bilevel.Full})
 	require.NoError(t, err)
-	_, err = s.Run(t.Context(), bilevel.Run{Steps: 1})
-	require.NoError(t, err)
+	_ = bileveltest.Must(s.Run(t.Context(), bilevel.Run{Steps: 1}))
 	m.done = false
 	for i := range m.now.x {
 		m.now.x[i] = 1 + float64(i)/16

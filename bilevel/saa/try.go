@@ -13,20 +13,11 @@ import (
 // scouts only says where it does not; then all are read, from where the part settled y.
 func (m *newton) try(it *bilevel.Iteration, scout bool) (good bool, err error) {
 	p, t, c, s := m.now, m.to, m.curve, m.step.s
-	m.step.to(t.x, p.x)
 	t.norm = p.norm
 	copy(t.unit, p.unit)
 	copy(t.big, p.big)
 	copy(t.d, p.d)
-	clear(p.w)
-	m.step.follow(p.w, p)
-	if m.of > 0 || !scout {
-		copy(t.y, p.y)
-		mat.Axpy(t.y, 1, p.w)
-	}
-	way := p.normH(p.w)
-	unsettled := p.normH(p.u) > max(partly*way, tiny*p.norm)
-	tau, fall, size, doubt := 0.0, 0.0, 0.0, 0.0
+	way, tau, fall, size, doubt, long, mid := 0.0, 0.0, 0.0, 0.0, 0.0, false, c.rem
 	for i, si := range s {
 		tau = max(tau, math.Abs(si)/p.unit[i])
 	}
@@ -34,19 +25,45 @@ func (m *newton) try(it *bilevel.Iteration, scout bool) (good bool, err error) {
 		fall = 0
 		err := t.upper(c)
 		for i, si := range s {
-			fall += si * (p.h[i] + t.h[i]) / 2
+			if long {
+				fall += si * (p.h[i] + 4*mid[i] + t.h[i]) / 6
+			} else {
+				fall += si * (p.h[i] + t.h[i]) / 2
+			}
 		}
 		return errors.Join(err, it.Finite(t.h))
 	}
-	err = m.read(it, t, p)
-	if err == nil && t.normH(t.u) > partly*way {
-		err = follow()
-	}
-	if err == nil && !(fall > -m.step.model) { // else F rises
-		if err = m.settle(it, t, p, way); err == nil {
+	arrive := func(start bool) error {
+		m.step.to(t.x, p.x)
+		clear(p.w)
+		if m.step.follow(p.w, p); start {
+			copy(t.y, p.y)
+			mat.Axpy(t.y, 1, p.w)
+		}
+		way = p.normH(p.w)
+		err := m.read(it, t, p)
+		if err == nil && t.normH(t.u) > partly*way {
 			err = follow()
 		}
+		if err == nil && !(fall > -m.step.model) { // else F rises
+			if err = m.settle(it, t, p, way); err == nil {
+				err = follow()
+			}
+		}
+		return err
 	}
+	clear(p.w)
+	if m.step.follow(p.w, p); m.endless() && p.normH(p.w) > halved*p.norm { // a valley and a ridge may lie between
+		mat.Axpy(s, -0.5, s)
+		err = arrive(true)
+		mat.Axpy(s, 1, s)
+		copy(mid, t.h)
+		long = true
+	}
+	if err == nil {
+		err = arrive(m.of > 0 || !scout || long)
+	}
+	unsettled := p.normH(p.u) > max(partly*way, tiny*p.norm)
 	if m.beyond(err) && (tau > 0 || !m.whole()) {
 		t.begin(p.x, p.y) // the Solver looks for numbers that are not finite
 		copy(t.u, p.u)
@@ -82,6 +99,9 @@ func (m *newton) try(it *bilevel.Iteration, scout bool) (good bool, err error) {
 	if miss := p.normH(p.w); !t.convex || miss > way && miss > partly*p.norm || m.crossed() {
 		// y* went elsewhere: h between is not known
 		rho = -1
+	}
+	if rho < 0.25 && long && mat.Dot(s, t.h) > -mat.Dot(s, p.h)/4 { // a shorter step will do
+		rho = min(rho, 0.05)
 	}
 	if tau <= tiny || -m.step.model <= tiny*size { // below rounding
 		rho = 1

@@ -107,8 +107,7 @@ type records struct {
 
 func newRecords(b *bufio.Reader) *records {
 	rd := &records{limit: recordReader{r: b}, line: 1}
-	above := skipRemarks(b)
-	sep := separator(b)
+	above, sep := skipRemarks(b), separator(b)
 	if sep == ' ' {
 		rd.limit.r = &singleBlanks{r: b}
 	}

@@ -186,8 +186,7 @@ func ReadLIBSVM(r io.Reader, name string, opt ReadOptions) (*Data, error) {
 type words struct{ rest []byte }
 
 func (w *words) next() ([]byte, error) {
-	line := w.rest
-	i := 0
+	line, i := w.rest, 0
 	for i < len(line) && (line[i] == ' ' || line[i]-'\t' <= '\r'-'\t') {
 		i++
 	}
