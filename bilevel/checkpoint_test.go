@@ -158,7 +158,6 @@ func TestFickleStateIsRefused(t *testing.T) {
 	}
 }
 
-// sign makes the checksums of a changed checkpoint right.
 func sign(file []byte) []byte {
 	if len(file) < fixedHeader+16 {
 		return file

@@ -190,7 +190,6 @@ func TestSetsAccuracy(t *testing.T) {
 	l.Check(t)
 }
 
-// spread draws x and w over the given numbers of decades around 1.
 func spread(rng *rand.Rand, x, w []float64, decadesX, decadesW float64) {
 	for i := range x {
 		x[i] = rng.NormFloat64() * math.Pow(10, decadesX*(rng.Float64()-0.5))
@@ -292,7 +291,6 @@ func exactBall(c []float64, radius float64, x, w []float64) (z []*big.Float) {
 	return z
 }
 
-// someSet makes a set of any kind in R^d, valid or not.
 func someSet(b *mattest.Bytes, d int) MetricSet {
 	switch b.Int(6) {
 	case 0:
@@ -404,7 +402,6 @@ func parameter(set Set) float64 {
 	return 0
 }
 
-// outside is how far p is from the set.
 func outside(set Set, p []float64) (off float64) {
 	excess := func(a []float64, b, unit float64) float64 { // (aᵀp − b)/unit, rounded once
 		s := bigOf(-b)

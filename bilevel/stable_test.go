@@ -97,7 +97,6 @@ func (p *paper) step(t *testing.T, k int, phi, xi []Sample) {
 	mat.Axpy(p.y, -1, drift)
 }
 
-// steps sets beta, and returns the α_i.
 func (p *paper) steps(k int, h, gy []float64) (alpha []float64) {
 	p.h2[3] = append(p.h2[3], mat.Dot(gy, gy))
 	p.beta = 0.5 / math.Sqrt(float64(k+1)*cubicMean(p.h2[3]))
@@ -127,7 +126,6 @@ func (p *paper) steps(k int, h, gy []float64) (alpha []float64) {
 	return alpha
 }
 
-// cubicMean has weights (j+1)(j+2)(j+3).
 func cubicMean(v []float64) float64 {
 	var sum, weights float64
 	for j, x := range v {
@@ -138,7 +136,6 @@ func cubicMean(v []float64) float64 {
 	return sum / weights
 }
 
-// onlyEuclid hides a box's metric projection and width.
 type onlyEuclid struct{ box Box }
 
 func (o onlyEuclid) Project(dst, x []float64) { o.box.Project(dst, x) }

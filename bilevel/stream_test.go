@@ -196,7 +196,6 @@ func (p *bowls) HessG(gyy *mat.Sym, x, y []float64, phi []Sample) error {
 
 func (p *bowls) ConvexityAt(x []float64) float64 { return 1 + x[0]*x[0] }
 
-// silent is a problem without its promise.
 type silent struct{ Problem }
 
 func minEigenvalue(t *testing.T, a *mat.Sym) float64 {
@@ -283,7 +282,6 @@ func TestBrokenPromise(t *testing.T) {
 	}
 }
 
-// hollow has a diagonal as promised, and a negative eigenvalue.
 type hollow struct{ *bowls }
 
 func (hollow) HessG(gyy *mat.Sym, _, _ []float64, _ []Sample) error {

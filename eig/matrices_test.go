@@ -19,14 +19,12 @@ const bound = 16
 
 const anyRoute = eig.Route(-1)
 
-// listed is a matrix, and the route by which it is truncated at 0.1.
 type listed struct {
 	name  string
 	a     *mat.Sym
 	route eig.Route
 }
 
-// matrices are what every decomposition and projection has to stand.
 func matrices() (all []listed) {
 	add := func(route eig.Route, a *mat.Sym, format string, args ...any) {
 		all = append(all, listed{fmt.Sprintf(format, args...), a, route})
@@ -114,13 +112,11 @@ func tridiagonal(n int, d, e func(i int) float64) *mat.Sym {
 
 func constant(v float64) func(int) float64 { return func(int) float64 { return v } }
 
-// repeated has three eigenvalues, each many times: whole clusters in one unreduced block.
 func repeated(n int, seed uint64) *mat.Sym {
 	rng := mattest.Rand(seed)
 	return mattest.Spectrum(mattest.List(n, func(int) float64 { return float64(rng.IntN(3) - 1) }), seed)
 }
 
-// onTheEdge has eigenvalues within rounding of 0.1.
 func onTheEdge(n int, seed uint64) *mat.Sym {
 	rng := mattest.Rand(seed)
 	return mattest.Spectrum(mattest.List(n, func(i int) float64 {
@@ -131,7 +127,6 @@ func onTheEdge(n int, seed uint64) *mat.Sym {
 	}), seed)
 }
 
-// spiked has these eigenvalues and others from 1 to 2.
 func spiked(n int, negative ...float64) *mat.Sym {
 	rest := mattest.List(n-len(negative), func(i int) float64 { return 1 + float64(i)/float64(n) })
 	return mattest.Spectrum(slices.Concat(negative, rest), uint64(n))
@@ -143,7 +138,6 @@ func around(n int, width float64, seed uint64) *mat.Sym {
 	return mattest.Spectrum(lambda, seed)
 }
 
-// dst1 and dct4 are symmetric and their own inverses.
 func dst1(n int) *mat.Sym {
 	size := float64(n + 1)
 	return mattest.SymOf(n, func(i, j int) float64 { return math.Sqrt(2/size) * math.Sin(float64((i+1)*(j+1))*math.Pi/size) })

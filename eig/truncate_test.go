@@ -32,7 +32,6 @@ func TestSolveAfterTruncationToASingularMatrix(t *testing.T) {
 	}
 }
 
-// allocations counts those of the second of two calls: the first one is not counted.
 func allocations(second func()) float64 {
 	calls := 0
 	return testing.AllocsPerRun(1, func() {

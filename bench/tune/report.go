@@ -202,7 +202,6 @@ func (t *search) warnings() (list []string) {
 	return list
 }
 
-// again counts the test rows that stand among the others, too.
 func (t *search) again() (n int) {
 	var h maphash.Hash
 	seen := map[uint64]bool{}

@@ -166,7 +166,6 @@ func distance(a, b []float64) float64 {
 	return mat.Norm(d)
 }
 
-// inspect makes all runs. An error says that there are none.
 func (t *trial) inspect() error {
 	w, err := t.clean()
 	if w == nil {

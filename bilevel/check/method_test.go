@@ -87,7 +87,6 @@ var flaws = []flaw{
 		}},
 }
 
-// guest is MA-SOBA with a coin, and a flaw.
 type guest struct {
 	bilevel.Method
 	flaw
@@ -278,7 +277,6 @@ func TestMethodOptions(t *testing.T) {
 	require.ErrorIs(t, Method(nil, MethodOptions{}), bilevel.ErrOption)
 }
 
-// shaky is a set whose projection rounds what is inside.
 type shaky struct{ bilevel.Space }
 
 func (shaky) Project(dst, x []float64) {

@@ -119,7 +119,6 @@ func flat(c float64) *auto.Problem {
 		func(x, y auto.Vec) auto.Num { return y.Slice(1, 3).SquaredNorm().Scale(c / 2) })
 }
 
-// losses are two: f adds up and g pulls y to what its function of x is.
 func losses(l auto.Losses, f, pull loss) *auto.Problem {
 	l.Dy, l.F = 1, f
 	l.G = func(x, y auto.Vec, s bilevel.Sample) auto.Num { return y.At(0).Sub(pull(x, y, s)).Square() }

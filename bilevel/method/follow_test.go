@@ -74,7 +74,6 @@ func (r *reader) project(set bilevel.Set, x []float64) {
 	}
 }
 
-// next is the batch of the next call, which has to be this one.
 func (r *reader) next(oracle string, x, y []float64, size int) []bilevel.Sample {
 	require.NotEmpty(r.t, r.log, "no call is left, want %s", oracle)
 	c := r.log[0]

@@ -191,7 +191,6 @@ func (p *plainRSVRB) end(t *testing.T, s *bilevel.Solver) {
 	assert.Equal(t, p.acted, s.Activity())
 }
 
-// soba are D_y, D_v, D_x.
 func (r *reader) soba(x, y, v []float64) (dy, dv, dx []float64) {
 	fx, fy := r.f(x, y)
 	r.one(func() {

@@ -20,7 +20,6 @@ import (
 	"stable/bilevel/saa"
 )
 
-// tuning suits every method on the problems of problem.
 var tuning = Tuning{Alpha: bilevel.Constant(0.02), Beta: bilevel.Constant(0.05), MuG: 0.7, LG: 7, Terms: 4}
 
 func forEach(t *testing.T, f func(t *testing.T, e Entry)) {

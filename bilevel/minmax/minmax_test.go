@@ -39,7 +39,6 @@ func newSquare(noise, bend float64) *square {
 func (s *square) Dims() (int, int) { return len(s.p), len(s.q) }
 func (s *square) Stream() uint64   { return s.size }
 
-// at returns u, v, and the means of e, e′ and K + N.
 func (s *square) at(x, y []float64, zeta []bilevel.Sample) (u, v, e, f []float64, n *mat.Dense) {
 	u, v, e, f = slices.Clone(x), slices.Clone(y), make([]float64, len(x)), make([]float64, len(y))
 	n = mat.DenseOf(s.k.Rows, s.k.Cols, slices.Clone(s.k.Data))
@@ -128,7 +127,6 @@ func TestAdaptedProblemsAreRight(t *testing.T) {
 	}
 }
 
-// convexIn is not concave in y, or has no exact values.
 type convexIn struct {
 	*square
 	err error

@@ -56,7 +56,6 @@ func point(p *Problem, seed uint64) (x, y []float64) {
 	return mattest.Vec(dx, seed), mattest.Vec(dy, seed+1)
 }
 
-// answers are those of all oracles, of the products for v = y.
 type answers struct {
 	fx, fy, gy, gx, hv, cv []float64
 	gxy                    *mat.Dense

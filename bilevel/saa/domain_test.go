@@ -200,6 +200,33 @@ func TestRunsOff(t *testing.T) {
 	}
 }
 
+// The length exp(x) of 7 radial features: F is .23 at the start, .002 at −1.5, and .25 above 0, where 20 of these runs
+// ended that read no middle of a step, and 8 do.
+func TestValley(t *testing.T) {
+	if testing.Short() {
+		t.Skip("needs ten seconds")
+	}
+	loss := func(x, y auto.Vec, s bilevel.Sample, side uint64) (fit auto.Num) {
+		r := rand.New(rand.NewPCG(uint64(s), side))
+		a, w := 2*r.Float64()-1, x.At(0).Scale(-2).Exp()
+		for j := range 7 {
+			d := a + 1 - float64(j)/3
+			fit = fit.Add(w.Scale(-d * d / 2).Exp().Mul(y.At(j)))
+		}
+		return fit.Shift(-math.Sin(5*a) - 0.3*r.NormFloat64()).Square()
+	}
+	p, far := bileveltest.Must(auto.New(auto.Losses{Dx: 1, Dy: 7,
+		F: func(x, y auto.Vec, s bilevel.Sample) auto.Num { return loss(x, y, s, 1) },
+		G: func(x, y auto.Vec, s bilevel.Sample) auto.Num {
+			return loss(x, y, s, 2).Add(y.SquaredNorm().Scale(0.01))
+		}})), 0
+	for seed := range uint64(160) {
+		_, r := solved(t, p, saa.Newton{}, bilevel.Options{X0: []float64{-4}, Set: bilevel.UniformBox(1, -6, 4), Seed: seed}, bilevel.Run{Xi: 150})
+		far += map[bool]int{true: 1}[r.X[0] > 0]
+	}
+	assert.LessOrEqual(t, far, 13)
+}
+
 func TestFAlone(t *testing.T) {
 	p := bileveltest.Must(auto.New(auto.Losses{Dx: 3, Dy: 1, Upper: 1,
 		F: func(x, y auto.Vec, _ bilevel.Sample) auto.Num {

@@ -123,7 +123,6 @@ func arrives(t *testing.T, p bilevel.Problem, m bilevel.Method) []float64 {
 	return r.X
 }
 
-// within has no finite value beyond its edge.
 type within struct {
 	*quadratic.Problem
 	edge float64

@@ -8,7 +8,6 @@ import (
 	"stable/mat"
 )
 
-// totals are sums of derivatives over samples.
 type totals struct {
 	n          [2]float64 // samples of f, of g
 	fx, fy, gy []float64
@@ -102,7 +101,6 @@ func (s *sums) shift(from *sums, x0, y0, x, y []float64) {
 	}
 }
 
-// numbers are the vectors of s, but for its part.
 func (s *sums) numbers() [][]float64 {
 	v := s.vectors()
 	list := append(v[:], s.n[:], s.xa, s.xr, s.yr, s.w, s.zx, s.zy, s.groups[:], s.q[0], s.q[1], s.qq[0].Data,
@@ -113,7 +111,6 @@ func (s *sums) numbers() [][]float64 {
 	return list
 }
 
-// vectors are the sums, those over ξ first.
 func (t *totals) vectors() [5][]float64 {
 	return [...][]float64{t.fx, t.fy, t.gy, t.yy.Data, t.xy.Data}
 }

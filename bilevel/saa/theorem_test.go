@@ -121,7 +121,6 @@ func rows(seed uint64, y ...float64) *data.Data {
 	return d
 }
 
-// theorem is a problem that the theorem is tried on: a sum of 64 terms, drawn as a stream.
 type theorem struct {
 	name  string
 	p     bilevel.Problem

@@ -80,7 +80,6 @@ func TestBadUnitsAreNamed(t *testing.T) {
 	}
 }
 
-// promise is a problem with another promise.
 type promise struct {
 	*quadratic.Problem
 	s float64

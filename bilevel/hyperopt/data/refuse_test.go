@@ -29,7 +29,6 @@ type refusal struct {
 	is   string // which kinds of errors it is, in order
 }
 
-// refused reads what is wrong, and what tears in the second line.
 func refused(t *testing.T, read func(io.Reader, string, ReadOptions) (*Data, error), torn string, list []refusal) {
 	for _, c := range list {
 		_, err := read(strings.NewReader(c.text), "some.file", c.opt)
