@@ -92,7 +92,8 @@
 // Terms are drawn in passes. In the first pass the sum grows like a stream. After it, a block is a
 // pass: its steps ask all terms by the empty batch at z⁺, and B anew by differences over all terms along
 // the entries that no bound holds. When h and g_y are rounding, the run has arrived (bilevel.Arrived), or when
-// what steps promise of F is, and has not halved in eight.
+// what steps promise of F is, and has not halved in eight. An x_i without a width that has left all but 2⁻¹⁰ of its
+// effect on y* behind stays where h_i times the way since is below 2⁻⁴⁰‖v‖_H‖y‖_H: its minimum may be at infinity.
 //
 // # Cost
 //
