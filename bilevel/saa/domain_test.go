@@ -201,7 +201,7 @@ func TestRunsOff(t *testing.T) {
 }
 
 // The length exp(x) of 7 radial features: F is .23 at the start, .002 at −1.5, and .25 above 0, where 20 of these runs
-// ended that read no middle of a step, and 8 do.
+// ended that read no middle of a step, and 4 do.
 func TestValley(t *testing.T) {
 	if testing.Short() {
 		t.Skip("needs ten seconds")
@@ -224,7 +224,7 @@ func TestValley(t *testing.T) {
 		_, r := solved(t, p, saa.Newton{}, bilevel.Options{X0: []float64{-4}, Set: bilevel.UniformBox(1, -6, 4), Seed: seed}, bilevel.Run{Xi: 150})
 		far += map[bool]int{true: 1}[r.X[0] > 0]
 	}
-	assert.LessOrEqual(t, far, 13)
+	assert.LessOrEqual(t, far, 10)
 }
 
 func TestFAlone(t *testing.T) {

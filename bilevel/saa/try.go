@@ -100,7 +100,7 @@ func (m *newton) try(it *bilevel.Iteration, scout bool) (good bool, err error) {
 		// y* went elsewhere: h between is not known
 		rho = -1
 	}
-	if rho < 0.25 && long && mat.Dot(s, t.h) > -mat.Dot(s, p.h)/4 { // a shorter step will do
+	if rho < 0.25 && long && mat.Dot(s, t.h) > -mat.Dot(s, p.h)/64 { // a shorter step will do
 		rho = min(rho, 0.05)
 	}
 	if tau <= tiny || -m.step.model <= tiny*size { // below rounding
