@@ -279,9 +279,9 @@ func (t *tournament) limitTable(w io.Writer, p *problem, rows []row) {
 }
 
 func (t *tournament) limitFigure(rows []row) *plot.Figure {
-	fig := &plot.Figure{Columns: 4, Caption: fmt.Sprintf("Mean over %d trials (and, where methods are few, its 95 %% "+
-		"interval, as far down as up by ratio) of the better of last iterate and running mean, over the limit that the "+
-		"samples set; tuned methods at the best of 100 settings for each budget.", t.trials)}
+	fig := &plot.Figure{Columns: 4, Caption: fmt.Sprintf("Mean over %d trials (where methods are few with its 95 %% "+
+		"interval, by the same factor up and down) of the better of last iterate and running mean, over the limit that the "+
+		"samples set; tuned methods at the best of their settings for each budget.", t.trials)}
 	better := better(rows, t.overLimit)
 	for _, p := range t.problems {
 		if p.limit == nil {
@@ -290,7 +290,7 @@ func (t *tournament) limitFigure(rows []row) *plot.Figure {
 		panel := plot.Panel{Title: p.name, X: plot.Axis{Label: "samples of each kind", Log: true},
 			Y: plot.Axis{Label: "error over the limit", Log: true}, Lines: []plot.Line{{Label: "limit", C: 1}}}
 		evals := panel
-		evals.Title, evals.X.Label = "", "evaluations, all oracles"
+		evals.Title, evals.X.Label = p.name, "evaluations, all oracles"
 		for _, e := range t.entrants {
 			var calls []float64
 			s := plot.Series{Name: e.Name, Markers: true, Style: kit.Style(e.Name)}

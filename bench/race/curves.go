@@ -147,6 +147,7 @@ func (t *tournament) curves(w io.Writer) error {
 	} else if len(t.entrants) <= mostBands {
 		caption += " Bands: the mean times and over 1 + deviation/mean."
 	}
+	caption += " ▼: goes on below."
 	panels := make([][]plot.Panel, 3)
 	for _, p := range t.problems {
 		curves := t.curvesOn(p)

@@ -37,7 +37,8 @@
 //	follow   x⁺ = x + s,  y⁺ = y + u + Js, but y + Js, and no step unread, where u leaps: ‖u‖_H > 8‖y‖_H, and ⅛ of the largest
 //	unread   x⁺ stands as it is while the remainder of the model, by the last steps read and by drift, is below
 //	         a tenth of the standard error of h, and no x_i without a width goes beyond Δℓ, makes its row of g_xy
-//	         another, or moves what it acts on by its size, nor any to a quarter of its distance to a bound
+//	         another, or moves what it acts on by its size, nor any to a quarter of its distance to a bound; back, where
+//	         z was read last, if ‖y‖_H has grown fourfold
 //	share    else, as near, the first n samples are asked at z and z⁺, and the sums at z⁺ are those at z and N/n
 //	         times what those of the part changed by; n = D‖x⁺ − x_a‖²_M/(.3²stat), all were asked last at x_a,
 //	         D is 1 or the variance of a sample's share of h⁺ − h, over ‖s‖²; if n > N/4, or all
