@@ -88,7 +88,6 @@ func (l *krylov) run(a *mat.Sym, bound float64, limit int) (k int, ok bool) {
 	return k, false
 }
 
-// begin makes q_1, and memory for limit steps.
 func (l *krylov) begin(a *mat.Sym, limit int) {
 	n := a.N
 	l.alpha, l.beta, l.c, l.theta = grow(l.alpha, limit), grow(l.beta, limit), grow(l.c, limit), grow(l.theta, limit)[:0]

@@ -101,7 +101,6 @@ func student(n int) float64 {
 	return math.Sqrt(float64(n)) * math.Tan(hi)
 }
 
-// cosines is ∫ cos^m from 0 to θ.
 func cosines(m int, theta float64) float64 {
 	sin, cos := math.Sincos(theta)
 	sum, factor := 0.0, 1.0 // of the rest

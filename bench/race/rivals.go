@@ -30,7 +30,6 @@ type cell struct {
 
 type rivals map[cell]rival
 
-// best does not stand where every rival refuses the problem.
 func (v rivals) best(p *problem, budget int) (r rival, stands bool) {
 	r = v[cell{p, budget}]
 	return r, r.method != "" && !math.IsInf(r.error, 1)

@@ -79,7 +79,6 @@ func terms(k int) float64 { return 1 + math.Ceil(neumannL/lowerMu*math.Log1p(flo
 
 var series0 = method.Neumann{MuG: lowerMu, LG: neumannL}
 
-// regimes are small: no exponent depends on the dimension.
 func regimes(seed uint64) []*regime {
 	convex := quadratic.Options{Dx: 2, Dy: 2, Seed: seed, MuG: lowerMu, LG: lowerL, CrossNorm: 1.5,
 		SigmaFx: 1, SigmaFy: 1, SigmaGy: 1, SigmaGxy: 0.3, SigmaGyy: 0.3}

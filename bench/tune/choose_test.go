@@ -208,9 +208,7 @@ func TestTake(t *testing.T) {
 
 func searchOn(t *testing.T, o options, path string) *search {
 	t.Helper()
-	set := kit.Must(readData(o, []string{path}))
-	run := kit.Must(newSearch(o, set))
-	return run
+	return kit.Must(newSearch(o, kit.Must(readData(o, []string{path}))))
 }
 
 func TestTuneStartsFromSingle(t *testing.T) {

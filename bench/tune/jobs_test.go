@@ -370,8 +370,7 @@ func TestTuneRoundTrip(t *testing.T) {
 		raw, labelled, err := m.open(options{}, c.path)
 		require.NoError(t, err, name)
 		assert.True(t, labelled)
-		prepared := kit.Must(run.scaler.Apply(narrow(raw, run.used)))
-		prepared = data.WithBias(prepared)
+		prepared := data.WithBias(kit.Must(run.scaler.Apply(narrow(raw, run.used))))
 		y := run.chosen().y
 		coefficient := make([]float64, raw.Dim)
 		for _, f := range m.Features {

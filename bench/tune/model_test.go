@@ -362,7 +362,11 @@ func TestTuneClasses(t *testing.T) {
 	}
 	loss, others := 0.0, 0.0
 	for i, row := range labels {
-		k := int(row[4][0] - 'a')
+		k, s := int(row[4][0]-'a'), slices.Clone(m.RawIntercepts)
+		for _, f := range m.Features {
+			mat.Axpy(s, numbers(t, [][]string{nil, row}, f.Index-1)[0], f.Coefficients)
+		}
+		assert.InDelta(t, math.Log(several[0][i]/several[1][i]), s[0]-s[1], 1e-3)
 		loss -= math.Log(several[k][i]) / 900
 		others -= math.Log(rest[k][i]/(rest[0][i]+rest[1][i]+rest[2][i])) / 900
 	}

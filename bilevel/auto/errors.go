@@ -74,7 +74,6 @@ func callerLine() string {
 	return ""
 }
 
-// handle is a value of a record; t is nil for a constant.
 type handle struct {
 	t   *tape
 	id  int32

@@ -239,7 +239,6 @@ func (r *row) entry(k int) (i int, v float64) {
 
 var one = []float64{1}
 
-// rows finds the gradients of all cut variables, and clears H.
 func (t *tape) rows() {
 	t.h = t.mem.zeros(t.variables * t.variables)
 	t.vars = slices.Grow(t.vars[:0], t.variables)[:t.variables]

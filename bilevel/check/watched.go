@@ -74,7 +74,6 @@ func (p *through) GradXG(gx, x, y []float64, phi []bilevel.Sample) error {
 		func(phi []bilevel.Sample) error { return p.Completed.GradXG(gx, x, y, phi) })
 }
 
-// watched counts what it is asked for; one call can go wrong.
 type watched struct {
 	through
 	sizes  [2]uint64                      // of the streams

@@ -192,7 +192,6 @@ func (p *Problem) meanGradF(fx, fy, x, y []float64) {
 	}
 }
 
-// slope writes Bᵀx + c.
 func (p *Problem) slope(dst, x []float64) {
 	mat.MulVecTrans(dst, p.b, x)
 	mat.Axpy(dst, 1, p.c)
