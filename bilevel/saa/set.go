@@ -65,13 +65,11 @@ func (s *step) gradients(free []int, p *point, lip, value float64) float64 {
 		s.onto(q.To, free, p)
 		v := q.At(q.To)
 		if !(v < value) {
-			if k == 0 || !slices.Equal(t, q.S) {
-				copy(t, q.S) // once more without momentum
-				if k > 0 {
-					continue
-				}
+			if slices.Equal(t, q.S) {
+				break
 			}
-			break
+			copy(t, q.S) // once more without momentum
+			continue
 		}
 		value = v
 		copy(q.S, q.To)
