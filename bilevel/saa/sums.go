@@ -60,15 +60,14 @@ func newTotals(dx, dy int) totals {
 
 // begin empties the sums, to read at (x, y).
 func (s *sums) begin(x, y []float64) {
+	before := s.second
+	for _, v := range s.numbers() {
+		clear(v)
+	}
+	s.tt, s.before = 0, before
 	copy(s.xa, x)
 	copy(s.xr, x)
 	copy(s.yr, y)
-	s.long, s.second, s.before = [2][3]float64{}, [2][3]float64{}, s.second
-	s.n, s.groups, s.tt, s.bow = [2]float64{}, [2]float64{}, 0, [2]float64{}
-	for _, v := range [][]float64{s.fx, s.fy, s.f2, s.q[0], s.qq[0].Data, s.t, s.q[1], s.qq[1].Data, s.c2, s.xy.Data,
-		s.gy, s.w, s.zx, s.zy, s.yy.Data} {
-		clear(v)
-	}
 }
 
 func (p *point) carried() bool { return !slices.Equal(p.x, p.xr) || !slices.Equal(p.y, p.yr) }
