@@ -3,6 +3,7 @@ package saa
 import (
 	"errors"
 	"math"
+	"slices"
 
 	"stable/bilevel"
 	"stable/mat"
@@ -16,15 +17,8 @@ func (m *newton) add(it *bilevel.Iteration, k int) error {
 	if !m.started {
 		by = nil
 	}
-	for at := 0; at < len(s.wait); at += s.size {
-		group := s.wait[at:min(at+s.size, len(s.wait))]
-		var err error
-		if k == 0 {
-			err = m.asker.askF(it, p.sums, by, p.x, p.y, group, float64(len(group)))
-		} else {
-			err = m.asker.askG(it, p.sums, by, m.curve.e, p.x, p.y, group, float64(len(group)))
-		}
-		if err != nil {
+	for group := range slices.Chunk(s.wait, s.size) {
+		if err := m.include(it, k, p, by, group, float64(len(group))); err != nil {
 			return err
 		}
 	}
@@ -101,10 +95,7 @@ func (m *newton) read(it *bilevel.Iteration, p, by *point) error {
 			if err := ctx.Err(); err != nil && p != m.now && by != nil {
 				return err
 			}
-			if k == 0 {
-				return m.asker.askF(it, p.sums, by, p.x, p.y, g, n)
-			}
-			return m.asker.askG(it, p.sums, by, m.curve.e, p.x, p.y, g, n)
+			return m.include(it, k, p, by, g, n)
 		})
 		if err != nil {
 			return err
@@ -116,47 +107,32 @@ func (m *newton) read(it *bilevel.Iteration, p, by *point) error {
 }
 
 func (m *newton) askPart(it *bilevel.Iteration, p *point) error {
-	a, t, now := &m.asker, &p.part, m.now
+	a, t := &m.asker, &p.part
 	t.n = [2]float64{}
 	for _, v := range t.vectors() {
 		clear(v)
 	}
 	t.q.Zero()
-	bin := 0
-	err := m.sides[0].each(m.of, func(g []bilevel.Sample, n float64) error {
-		t.n[0] += n
-		m.credit -= n
-		if err := it.Oracle().GradF(a.fx, a.fy, p.x, p.y, g); err != nil {
+	for k, calls := range []float64{1, 3} {
+		bin := 0
+		err := m.sides[k].each(m.of, func(g []bilevel.Sample, n float64) error {
+			if err := a.ask(it, k, p.x, p.y, g); err != nil {
+				return err
+			}
+			m.credit -= calls * n
+			t.add(k, n, a)
+			if err := a.influence(k, m.now, m.curve.e); err != nil {
+				return err
+			}
+			mat.Axpy(t.q.Row(bin), n, a.r)
+			bin = (bin + 1) % bins
+			return nil
+		})
+		if err != nil {
 			return err
 		}
-		mat.Axpy(t.fx, n, a.fx)
-		mat.Axpy(t.fy, n, a.fy)
-		mat.MulVec(a.r, now.jt, a.fy)
-		mat.Axpy(a.r, 1, a.fx)
-		mat.Axpy(t.q.Row(bin), n, a.r)
-		bin = (bin + 1) % bins
-		return it.Finite(a.fx, a.fy)
-	})
-	if err != nil {
-		return err
 	}
-	bin = 0
-	return m.sides[1].each(m.of, func(g []bilevel.Sample, n float64) error {
-		if err := a.lower(it, p.x, p.y, g); err != nil {
-			return err
-		}
-		m.credit -= 3 * n
-		t.n[1] += n
-		mat.Axpy(t.gy, n, a.gy)
-		mat.AddScaledSym(t.yy, t.yy, n, a.yy)
-		mat.AddScaled(t.xy, t.xy, n, a.xy)
-		if err := a.influence(now, m.curve.e); err != nil {
-			return err
-		}
-		mat.Axpy(t.q.Row(bin), n, a.r)
-		bin = (bin + 1) % bins
-		return nil
-	})
+	return nil
 }
 
 // lower solves the lower level at p, where the sums are finite.

@@ -130,37 +130,15 @@ func newAsker(dx, dy int) asker {
 	return asker{fx: x(), fy: y(), gy: y(), xy: mat.NewDense(dx, dy), yy: mat.NewSym(dy), r: x(), t: y(), hv: y()}
 }
 
-// askF adds a group of samples ξ at (x, y). Its influence is f_x + Jᵀf_y with the J of p.
-func (a *asker) askF(it *bilevel.Iteration, to *sums, p *point, x, y []float64, group []bilevel.Sample, n float64) error {
-	if err := it.Oracle().GradF(a.fx, a.fy, x, y, group); err != nil {
-		return err
-	}
-	if err := it.Finite(a.fx, a.fy); err != nil {
-		return err
-	}
-	w := 1.0
-	if p != nil && group != nil {
-		w = a.weigh(to, 0, n, square(a.fx, p.unit), square(a.fy, p.d), 0)
-	}
-	n *= w
-	to.n[0] += n
-	mat.Axpy(to.fx, n, a.fx)
-	mat.Axpy(to.fy, n, a.fy)
-	for i, v := range a.fx {
-		to.f2[i] += n * v * n * v
-	}
-	if p == nil || group == nil {
-		return nil
-	}
-	mat.MulVec(a.r, p.jt, a.fy)
-	mat.Axpy(a.r, 1, a.fx)
-	to.scatter(0, a.r, n, w)
-	return nil
-}
-
-// lower asks for g_y, g_yy and g_xy.
-func (a *asker) lower(it *bilevel.Iteration, x, y []float64, group []bilevel.Sample) error {
+// ask writes what a group of samples of side k says at (x, y).
+func (a *asker) ask(it *bilevel.Iteration, k int, x, y []float64, group []bilevel.Sample) error {
 	o := it.Oracle()
+	if k == 0 {
+		if err := o.GradF(a.fx, a.fy, x, y, group); err != nil {
+			return err
+		}
+		return it.Finite(a.fx, a.fy)
+	}
 	if err := o.GradG(a.gy, x, y, group); err != nil {
 		return err
 	}
@@ -173,47 +151,76 @@ func (a *asker) lower(it *bilevel.Iteration, x, y []float64, group []bilevel.Sam
 	return it.Finite(a.gy, a.yy.Data, a.xy.Data)
 }
 
-// askG adds a group of samples φ at (x, y).
-func (a *asker) askG(it *bilevel.Iteration, to *sums, p *point, e *mat.Dense, x, y []float64, group []bilevel.Sample, n float64) error {
-	if err := a.lower(it, x, y, group); err != nil {
+// add adds what n samples of side k have said.
+func (t *totals) add(k int, n float64, a *asker) {
+	t.n[k] += n
+	if k == 0 {
+		mat.Axpy(t.fx, n, a.fx)
+		mat.Axpy(t.fy, n, a.fy)
+		return
+	}
+	mat.Axpy(t.gy, n, a.gy)
+	mat.AddScaledSym(t.yy, t.yy, n, a.yy)
+	mat.AddScaled(t.xy, t.xy, n, a.xy)
+}
+
+// include asks a group of samples of side k at p, and adds it to the sums there: weighed, and with
+// its scatter, by what the point by knows, if that is not nil.
+func (m *newton) include(
+	it *bilevel.Iteration, k int, p, by *point, group []bilevel.Sample, n float64,
+) error {
+	a, w := &m.asker, 1.0
+	if err := a.ask(it, k, p.x, p.y, group); err != nil {
 		return err
 	}
-	w := 1.0
-	if p != nil && group != nil {
-		w = a.weigh(to, 1, n, square(a.gy, p.d), squareSym(a.yy, p.d), squareDense(a.xy, p.unit, p.d))
+	known := by != nil && group != nil
+	if known {
+		w = a.weigh(p.sums, k, n, by)
 	}
 	n *= w
-	to.n[1] += n
-	mat.Axpy(to.gy, n, a.gy)
-	mat.AddScaledSym(to.yy, to.yy, n, a.yy)
-	mat.AddScaled(to.xy, to.xy, n, a.xy)
-	for i := range to.c2 {
-		to.c2[i] += n * n * square(a.xy.Row(i), a.d)
+	p.add(k, n, a)
+	if k == 0 {
+		for i, v := range a.fx {
+			p.f2[i] += n * v * n * v
+		}
+	} else {
+		for i := range p.c2 {
+			p.c2[i] += n * n * square(a.xy.Row(i), a.d)
+		}
+		p.displace(a, p.x, p.y, n)
 	}
-	to.displace(a, x, y, n)
-	if p == nil || group == nil {
+	if !known {
 		return nil
 	}
-	if err := a.influence(p, e); err != nil {
+	if err := a.influence(k, by, m.curve.e); err != nil {
 		return err
 	}
-	mat.Axpy(to.t, n, a.t)
-	to.tt += n * w * mat.Dot(a.t, a.t)
+	p.scatter(k, a.r, n, w)
+	if k == 0 {
+		return nil
+	}
+	mat.Axpy(p.t, n, a.t)
+	p.tt += n * w * mat.Dot(a.t, a.t)
 	vv := 0.0
-	for j, v := range p.v {
-		vv += v / p.d[j] * (v / p.d[j])
+	for j, v := range by.v {
+		vv += v / by.d[j] * (v / by.d[j])
 	}
 	if vv > 0 {
-		bow := mat.Dot(p.v, a.hv) / vv
-		to.bow[0] += n * bow
-		to.bow[1] += n * w * bow * bow
+		bow := mat.Dot(by.v, a.hv) / vv
+		p.bow[0] += n * bow
+		p.bow[1] += n * w * bow * bow
 	}
-	to.scatter(1, a.r, n, w)
 	return nil
 }
 
-// influence writes that on h of the samples φ asked last, −g_xy v − Jᵀg_yy v − E H⁻¹g_y with what p knows.
-func (a *asker) influence(p *point, e *mat.Dense) error {
+// influence writes that on h of the samples of side k asked last, with what p knows: f_x + Jᵀf_y of
+// ξ, and −g_xy v − Jᵀg_yy v − E H⁻¹g_y of φ.
+func (a *asker) influence(k int, p *point, e *mat.Dense) error {
+	if k == 0 {
+		mat.MulVec(a.r, p.jt, a.fy)
+		mat.Axpy(a.r, 1, a.fx)
+		return nil
+	}
 	if err := p.solve(a.t, a.gy); err != nil {
 		return err
 	}
@@ -224,9 +231,12 @@ func (a *asker) influence(p *point, e *mat.Dense) error {
 	return nil
 }
 
-// weigh returns by what a group of n samples counts, whose derivatives have these squares, and notes these.
-func (a *asker) weigh(to *sums, k int, n float64, squares ...float64) float64 {
-	w := 1.0
+// weigh returns by what a group of n samples counts, and notes the squares of its derivatives, in the units of p.
+func (a *asker) weigh(to *sums, k int, n float64, p *point) float64 {
+	w, squares := 1.0, [3]float64{square(a.fx, p.unit), square(a.fy, p.d)}
+	if k == 1 {
+		squares = [3]float64{square(a.gy, p.d), squareSym(a.yy, p.d), squareDense(a.xy, p.unit, p.d)}
+	}
 	for e, sq := range squares {
 		long, most := n*math.Sqrt(sq), 2*max(to.before[k][e], to.second[k][e])
 		if a.stream[k] && long > most && most > 0 {
