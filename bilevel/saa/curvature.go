@@ -170,48 +170,26 @@ func (m *newton) leaves(i int, eps float64) bool {
 // ask writes f_x, f_y, g_yy v, g_xy v and g_xy, means over the samples, at (x, y).
 func (m *newton) ask(it *bilevel.Iteration, fx, fy, hv, xv []float64, xy *mat.Dense, x, y []float64, most int) error {
 	o, a, v := it.Oracle(), &m.asker, m.now.v
-	for _, sum := range [][]float64{fx, fy, hv, xy.Data} {
-		clear(sum)
-	}
-	n := 0.0
-	err := m.sides[0].each(most, func(group []bilevel.Sample, k float64) error {
-		n += k
+	err := m.sides[0].mean(most, fx, fy, a.fx, a.fy, func(group []bilevel.Sample) error {
 		if err := o.GradF(a.fx, a.fy, x, y, group); err != nil {
 			return err
 		}
-		mat.Axpy(fx, k, a.fx)
-		mat.Axpy(fy, k, a.fy)
 		return it.Finite(a.fx, a.fy)
 	})
 	if err != nil {
 		return err
 	}
-	divide(n, fx, fy)
-	n = 0
-	err = m.sides[1].each(most, func(group []bilevel.Sample, k float64) error {
-		n += k
+	err = m.sides[1].mean(most, hv, xy.Data, a.t, a.xy.Data, func(group []bilevel.Sample) error {
 		if err := o.HessVecG(a.t, x, y, v, group); err != nil {
 			return err
 		}
-		mat.Axpy(hv, k, a.t)
-		err := o.CrossG(a.xy, x, y, group)
-		mat.AddScaled(xy, xy, k, a.xy)
-		return err
+		return o.CrossG(a.xy, x, y, group)
 	})
-	divide(n, hv, xy.Data)
 	if err != nil {
 		return err
 	}
 	mat.MulVec(xv, xy, v)
 	return it.Finite(fx, fy, hv, xv)
-}
-
-func divide(n float64, vectors ...[]float64) {
-	for _, v := range vectors {
-		for i := range v {
-			v[i] /= n
-		}
-	}
 }
 
 // metric sets sub to |B| of the free entries, in units ℓ and of scale: its eigenvalues without their signs, and

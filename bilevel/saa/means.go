@@ -54,27 +54,19 @@ func (p *samples) CrossVecG(dst, x, y, v []float64, _ []bilevel.Sample) error {
 // mean calls ask with groups of all samples of side k, and writes the means of what it wrote to a and b.
 func (p *samples) mean(k int, a, b []float64, ask func(group []bilevel.Sample) error) error {
 	s, sum := &p.w.sides[k], p.sum[:len(a)+len(b)]
-	clear(sum)
-	total := 0.0
-	err := s.each(p.w.asks, func(group []bilevel.Sample, n float64) error {
+	to, rest := sum[:len(a)], sum[len(a):]
+	err := s.mean(p.w.asks, to, rest, a, b, func(group []bilevel.Sample) error {
 		if err := errors.Join(p.it.Context().Err(), ask(group)); err != nil {
 			return err
 		}
-		total += n
-		mat.Axpy(sum[:len(a)], n, a)
-		mat.Axpy(sum[len(a):], n, b)
 		if err := p.it.Finite(a, b); err != nil {
 			return errors.Join(err, bilevel.ErrDomain)
 		}
 		return nil
 	})
+	copy(a, to)
+	copy(b, rest)
 	p.w.credit -= float64(min(s.n, p.w.asks))
-	for i := range a {
-		a[i] = sum[i] / max(total, 1)
-	}
-	for i := range b {
-		b[i] = sum[len(a)+i] / max(total, 1)
-	}
 	if p.err == nil && !errors.Is(err, bilevel.ErrDomain) {
 		p.err = err
 	}

@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"stable/bilevel"
+	"stable/mat"
 )
 
 // side is one of both kinds of samples: ξ with f, or φ with g.
@@ -105,6 +106,31 @@ func (s *side) each(most int, ask func(group []bilevel.Sample, weight float64) e
 		}
 	}
 	return nil
+}
+
+// mean calls ask with groups of the first samples, most at most, and writes the means of what that
+// wrote to a and b into toA and toB.
+func (s *side) mean(
+	most int, toA, toB, a, b []float64, ask func(group []bilevel.Sample) error,
+) error {
+	clear(toA)
+	clear(toB)
+	total := 0.0
+	err := s.each(most, func(group []bilevel.Sample, n float64) error {
+		if err := ask(group); err != nil {
+			return err
+		}
+		total += n
+		mat.Axpy(toA, n, a)
+		mat.Axpy(toB, n, b)
+		return nil
+	})
+	for _, to := range [...][]float64{toA, toB} {
+		for i := range to {
+			to[i] /= max(total, 1)
+		}
+	}
+	return err
 }
 
 // group returns the names at … at+k−1.
