@@ -117,7 +117,6 @@ func (m Newton) start(it *bilevel.Iteration, wide bool) (bilevel.Stepper, error)
 		return r.newWide(it)
 	}
 	r.asker, r.now, r.to, r.curve = newAsker(dx, dy), newPoint(dx, dy), newPoint(dx, dy), newCurvature(dx, dy)
-	r.asker.stream = [2]bool{terms == 0 && nu != bilevel.Full, phi == 0 && nl != bilevel.Full}
 	r.step, r.y0, r.u0 = newStep(it.Set(), dx), make([]float64, dy), make([]float64, dy)
 	return r, nil
 }

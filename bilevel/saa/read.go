@@ -13,7 +13,6 @@ import (
 func (m *newton) add(it *bilevel.Iteration, k int) error {
 	p, s := m.now, &m.sides[k]
 	by := p
-	m.asker.d = p.d
 	if !m.started {
 		by = nil
 	}
@@ -85,7 +84,6 @@ func (m *newton) read(it *bilevel.Iteration, p, by *point) error {
 		return m.lower(it, p)
 	}
 	p.begin(p.x, p.y)
-	m.asker.d = p.d
 	if by != nil && by != p {
 		p.before = by.second
 	}

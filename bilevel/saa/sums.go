@@ -120,8 +120,6 @@ type asker struct {
 	xy         *mat.Dense
 	yy         *mat.Sym
 	r, t, hv   []float64
-	d          []float64 // D
-	stream     [2]bool   // whose samples are weighed
 }
 
 func newAsker(dx, dy int) asker {
@@ -174,7 +172,7 @@ func (m *newton) include(
 		return err
 	}
 	known := by != nil && group != nil
-	if known {
+	if known && m.sides[k].past != nil {
 		w = a.weigh(p.sums, k, n, by)
 	}
 	n *= w
@@ -185,7 +183,7 @@ func (m *newton) include(
 		}
 	} else {
 		for i := range p.c2 {
-			p.c2[i] += n * n * square(a.xy.Row(i), a.d)
+			p.c2[i] += n * n * square(a.xy.Row(i), p.d)
 		}
 		p.displace(a, p.x, p.y, n)
 	}
@@ -231,7 +229,8 @@ func (a *asker) influence(k int, p *point, e *mat.Dense) error {
 	return nil
 }
 
-// weigh returns by what a group of n samples counts, and notes the squares of its derivatives, in the units of p.
+// weigh returns by what a group of n samples of a stream counts, and notes how long its derivatives
+// are, in the units of p.
 func (a *asker) weigh(to *sums, k int, n float64, p *point) float64 {
 	w, squares := 1.0, [3]float64{square(a.fx, p.unit), square(a.fy, p.d)}
 	if k == 1 {
@@ -239,7 +238,7 @@ func (a *asker) weigh(to *sums, k int, n float64, p *point) float64 {
 	}
 	for e, sq := range squares {
 		long, most := n*math.Sqrt(sq), 2*max(to.before[k][e], to.second[k][e])
-		if a.stream[k] && long > most && most > 0 {
+		if long > most && most > 0 {
 			w = min(w, most/long)
 		}
 		to.second[k][e] = max(to.second[k][e], min(long, to.long[k][e]))
