@@ -18,7 +18,7 @@ type point struct {
 	h0     *mat.Sym      // D·H·D, with H the mean of g_yy, and eigenvalues raised to the floor of its noise
 	d      []float64     // D: powers of two that bring the diagonal of D·H·D to 1 … 4
 	g, u   []float64     // ĝ, and u = −H⁻¹ĝ
-	f, v   []float64     // the mean of f_y, and v = H⁻¹f_y
+	v      []float64     // H⁻¹f_y
 	jt     *mat.Dense    // Jᵀ = −g_xy H⁻¹, dx × dy
 	h      []float64     // the hypergradient at (x, y + u)
 	size   []float64     // of the terms that h is the difference of
@@ -29,7 +29,6 @@ type point struct {
 	clip   int           // eigenvalues of H below the floor
 	convex bool          // H is not indefinite, or no sample is left that could mend it
 
-	noise      float64 // the floor of its eigenvalues
 	dx, dy     []float64
 	w, hy, dyy []float64
 }
@@ -38,7 +37,7 @@ func newPoint(dx, dy int) *point {
 	x := func() []float64 { return make([]float64, dx) }
 	y := func() []float64 { return make([]float64, dy) }
 	return &point{
-		x: x(), y: y(), sums: newSums(dx, dy), h0: mat.NewSym(dy), d: y(), g: y(), u: y(), f: y(), v: y(),
+		x: x(), y: y(), sums: newSums(dx, dy), h0: mat.NewSym(dy), d: y(), g: y(), u: y(), v: y(),
 		jt: mat.NewDense(dx, dy), h: x(), size: x(), unit: x(), sure: x(), dx: x(), dy: y(), w: y(), hy: y(), dyy: y(), big: y(),
 	}
 }
@@ -52,8 +51,8 @@ func (p *point) lower(left, promise float64) error {
 		return errFlat
 	}
 	d, least := float64(len(p.y)), slices.Min(p.d)
-	p.noise = max(min(p.noiseH(left)/2, promise*least*least), 0x1p-40*norm/math.Sqrt(d))
-	r, err := p.inv.Truncate(p.h0, p.h0, p.noise)
+	floor := max(min(p.noiseH(left)/2, promise*least*least), 0x1p-40*norm/math.Sqrt(d))
+	r, err := p.inv.Truncate(p.h0, p.h0, floor)
 	if err != nil {
 		return err
 	}
@@ -105,11 +104,10 @@ func (p *point) scale(n float64) {
 
 // upper solves the upper level's: v, J, and h at (x, y + u), with the curvature c.
 func (p *point) upper(c *curvature) error {
-	copy(p.f, p.fy)
-	for j := range p.f {
-		p.f[j] /= p.n[0]
+	for j, v := range p.fy {
+		p.v[j] = v / p.n[0]
 	}
-	if err := p.solve(p.v, p.f); err != nil {
+	if err := p.solve(p.v, p.v); err != nil {
 		return err
 	}
 	for i := range p.x {
