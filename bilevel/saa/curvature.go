@@ -15,8 +15,8 @@ import (
 type curvature struct {
 	b     *mat.Dense // B, ∇²F: the rows that are known
 	e     *mat.Dense // E, dx × dy
-	have  []bool     // rows of both
-	old   []bool     // rows that are to be asked again
+	epoch int        // from 1: rows asked in an earlier one are to be asked again
+	asked []int      // the epoch in which rows of both were; 0: never
 	known []bool     // entries of x that the samples know
 	most  []float64  // the most that ‖Je_i‖ in H was
 	best  []float64  // x_i there
@@ -49,15 +49,9 @@ func newCurvature(dx, dy int) *curvature {
 	y := func() []float64 { return make([]float64, dy) }
 	return &curvature{
 		b: mat.NewDense(dx, dx), e: mat.NewDense(dx, dy), j: mat.NewDense(dx, dy),
-		have: make([]bool, dx), old: make([]bool, dx), known: make([]bool, dx), span: x(), most: x(), best: x(), reach: x(),
+		epoch: 1, asked: make([]int, dx), known: make([]bool, dx), span: x(), most: x(), best: x(), reach: x(),
 		fx: x(), fy: y(), hv: y(), xv: x(), fx0: x(), fy0: y(), hv0: y(), xv0: x(), x: x(), y: y(),
 		sub: *mat.NewSym(dx), work: *mat.NewDense(dx, dx), col: x(), rem: x(), up: x(),
-	}
-}
-
-func (c *curvature) age() {
-	for i := range c.old {
-		c.old[i] = true
 	}
 }
 
@@ -87,7 +81,7 @@ func (m *newton) learn(it *bilevel.Iteration, most int) (asked bool, err error) 
 	c, p := m.curve, m.now
 	cost := 0
 	for _, i := range c.free {
-		if !c.have[i] || c.old[i] {
+		if c.asked[i] < c.epoch {
 			cost++
 		}
 	}
@@ -100,7 +94,7 @@ func (m *newton) learn(it *bilevel.Iteration, most int) (asked bool, err error) 
 		return true, err
 	}
 	for _, i := range c.free {
-		if c.have[i] && !c.old[i] {
+		if c.asked[i] == c.epoch {
 			continue
 		}
 		eps := max(0x1p-20*p.unit[i], 0x1p-40*math.Abs(p.x[i]))
@@ -140,7 +134,7 @@ func (m *newton) learn(it *bilevel.Iteration, most int) (asked bool, err error) 
 		if err := it.Finite(e, b); err != nil {
 			return true, err
 		}
-		c.have[i], c.old[i] = true, false
+		c.asked[i] = c.epoch
 		copy(c.j.Row(i), p.jt.Row(i))
 	}
 	for a, i := range c.free { // symmetric
@@ -284,9 +278,9 @@ func (c *curvature) State(t *bilevel.State) {
 	t.Count(&c.n)
 	t.Floats(c.span, c.most, c.best, c.reach)
 	t.Flag(&c.fresh)
-	for i := range c.have {
-		t.Flag(&c.have[i])
-		t.Flag(&c.old[i])
+	t.Count(&c.epoch)
+	for i := range c.asked {
+		t.Count(&c.asked[i])
 		t.Flag(&c.known[i])
 	}
 }

@@ -50,7 +50,7 @@ func (m *newton) tell() {
 		}
 		if v := p.covariance(&m.sides, i, i); held && v > 0 { // perhaps by chance: E min(0, N(|h_i|, v))²
 			t := math.Abs(p.h[i]) / math.Sqrt(2*v)
-			if c.have[i] {
+			if c.asked[i] > 0 {
 				h.gap += v * ((0.5+t*t)*math.Erfc(t) - t*math.Exp(-t*t)/math.SqrtPi) / math.Abs(2*c.b.At(i, i))
 			} else if t < 3 { // |h_i| < 4.2σ_i
 				h.gap = math.Inf(1)
@@ -99,7 +99,7 @@ func (m *newton) flat() (list []int) {
 		off := d == 0 && math.IsInf(lo, -1) && math.IsInf(hi, 1) || m.step.lost(i, c.span[i], p.unit[i])
 		off = off || d < 0x1p-10*c.most[i] && math.IsInf(m.step.width(i), 1) && x > lo && x < hi
 		off = off || (p.c2[i] == 0 || acts == 0 && p.unit[i] > 0) && !m.whole() && x > lo && x < hi
-		curved := c.have[i] && c.b.At(i, i)*p.norm > 0x1p10*was*c.most[i] || m.bottom(i)
+		curved := c.asked[i] > 0 && c.b.At(i, i)*p.norm > 0x1p10*was*c.most[i] || m.bottom(i)
 		if p.n[0]*p.n[1] > 0 && p.f2[i] == 0 && off && !curved {
 			list = append(list, i)
 		}
@@ -110,7 +110,7 @@ func (m *newton) flat() (list []int) {
 // bottom says that x_i acts on y*, and f is at its minimum in what it acts on.
 func (m *newton) bottom(i int) bool {
 	p, c := m.now, m.curve
-	return p.size[i] == 0 && c.have[i] && c.b.At(i, i) > 0 && p.effect(i) > 0x1p-10*c.most[i]
+	return p.size[i] == 0 && c.asked[i] > 0 && c.b.At(i, i) > 0 && p.effect(i) > 0x1p-10*c.most[i]
 }
 
 // leastErr is the standard error of vᵀHv/vᵀv, in the units of y.

@@ -3,6 +3,7 @@ package saa
 import (
 	"errors"
 	"math"
+	"slices"
 
 	"stable/bilevel"
 	"stable/mat"
@@ -79,7 +80,7 @@ func (m *newton) move(it *bilevel.Iteration) (more bool, err error) {
 	noise := m.noise
 	m.noise = stat
 	if c.shift = m.drift(); c.shift > drifted && !poor && !m.whole() {
-		c.age()
+		c.epoch++
 		m.askedAt = m.n()
 		return m.move(it)
 	}
@@ -299,17 +300,13 @@ func (m *newton) bend(it *bilevel.Iteration, poor bool) (asked bool, err error) 
 	n := m.n()
 	c.partial = false
 	if poor {
-		kept := c.free[:0]
-		for _, i := range c.free {
-			if c.have[i] {
-				kept = append(kept, i)
-			}
-		}
-		c.free, c.partial = kept, len(kept) < len(c.free)
+		all := len(c.free)
+		c.free = slices.DeleteFunc(c.free, func(i int) bool { return c.asked[i] == 0 })
+		c.partial = len(c.free) < all
 		return false, nil
 	}
 	if n >= 4*c.n {
-		c.age()
+		c.epoch++
 		c.n = n
 	}
 	most := math.MaxInt

@@ -136,7 +136,7 @@ func (m *newton) try(it *bilevel.Iteration, scout bool) (good bool, err error) {
 		return false, nil
 	}
 	if m.whole() || math.Abs(rho-1) > 0.25 && !c.fresh && m.of == 0 {
-		c.age()
+		c.epoch++
 		c.n = 4 * m.n()
 	}
 	c.fresh = false
