@@ -114,18 +114,15 @@ func (t *totals) vectors() [5][]float64 {
 	return [...][]float64{t.fx, t.fy, t.gy, t.yy.Data, t.xy.Data}
 }
 
-// asker asks groups of samples, and adds what they say to sums.
+// asker asks groups of samples, whose means totals are, and adds what they say to sums.
 type asker struct {
-	fx, fy, gy []float64
-	xy         *mat.Dense
-	yy         *mat.Sym
-	r, t, hv   []float64
+	totals
+	r, t, hv []float64 // the influence on h, H⁻¹g_y, and g_yy v
 }
 
 func newAsker(dx, dy int) asker {
-	x := func() []float64 { return make([]float64, dx) }
 	y := func() []float64 { return make([]float64, dy) }
-	return asker{fx: x(), fy: y(), gy: y(), xy: mat.NewDense(dx, dy), yy: mat.NewSym(dy), r: x(), t: y(), hv: y()}
+	return asker{totals: newTotals(dx, dy), r: make([]float64, dx), t: y(), hv: y()}
 }
 
 // ask writes what a group of samples of side k says at (x, y).
