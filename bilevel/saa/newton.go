@@ -152,12 +152,17 @@ func (m *newton) Step(it *bilevel.Iteration) error {
 		}
 		m.tell()
 	}
+	return m.end(it, m.now.x, m.now.y, growth)
+}
+
+// end is that of a block. The next one adds growth times the samples so far.
+func (m *newton) end(it *bilevel.Iteration, x, y []float64, growth float64) error {
 	m.pending = false
 	if m.done {
 		it.Arrive()
 	}
-	copy(it.NextX(), m.now.x)
-	copy(it.NextY(), m.now.y)
+	copy(it.NextX(), x)
+	copy(it.NextY(), y)
 	for k := range m.sides {
 		s := &m.sides[k]
 		s.used = 0

@@ -121,20 +121,11 @@ func (m *wide) Step(it *bilevel.Iteration) error {
 		}
 		more = more && m.credit > m.cost*float64(m.asks)
 	}
-	if m.pending = false; m.asks > 0 && !m.waits {
+	if m.asks > 0 && !m.waits {
 		m.lastRead = m.asks
 		copy(m.was, m.h)
 	}
-	if m.done {
-		it.Arrive()
-	}
-	copy(it.NextX(), m.x)
-	copy(it.NextY(), m.y)
-	for k := range m.sides {
-		m.sides[k].used = 0
-		m.sides[k].aim(2 * m.sides[k].n)
-	}
-	return it.UseSteps(m.sizes[0], m.sizes[1], 0)
+	return m.end(it, m.x, m.y, 1)
 }
 
 // afford sets how many samples are asked: all, or the first of them that the credit is enough for, with two
