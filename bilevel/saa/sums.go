@@ -182,7 +182,9 @@ func (m *newton) include(
 		for i := range p.c2 {
 			p.c2[i] += n * n * square(a.xy.Row(i), p.d)
 		}
-		p.displace(a, p.x, p.y, n)
+		if p.carried() {
+			p.displace(a, n)
+		}
 	}
 	if !known {
 		return nil
@@ -254,27 +256,19 @@ func squareSym(a *mat.Sym, unit []float64) float64 {
 }
 
 // displace adds what the group's distance from z_r takes to be carried along.
-func (s *sums) displace(a *asker, x, y []float64, n float64) {
-	moved := false
-	for i, v := range x {
-		if a.r[i] = v - s.xr[i]; a.r[i] != 0 {
-			moved = true
-		}
+func (p *point) displace(a *asker, n float64) {
+	for i, v := range p.x {
+		a.r[i] = v - p.xr[i]
 	}
-	for j, v := range y {
-		if a.t[j] = v - s.yr[j]; a.t[j] != 0 {
-			moved = true
-		}
+	for j, v := range p.y {
+		a.t[j] = v - p.yr[j]
 	}
-	if !moved {
-		return
-	}
-	mat.Axpy(s.zx, n, a.r)
-	mat.Axpy(s.zy, n, a.t)
+	mat.Axpy(p.zx, n, a.r)
+	mat.Axpy(p.zy, n, a.t)
 	mat.MulVecSym(a.hv, a.yy, a.t)
-	mat.Axpy(s.w, n, a.hv)
+	mat.Axpy(p.sums.w, n, a.hv)
 	mat.MulVecTrans(a.hv, a.xy, a.r)
-	mat.Axpy(s.w, n, a.hv)
+	mat.Axpy(p.sums.w, n, a.hv)
 }
 
 func squareDense(a *mat.Dense, rows, cols []float64) float64 {
