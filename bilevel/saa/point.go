@@ -103,21 +103,17 @@ func (p *point) scale(n float64) {
 }
 
 // upper solves the upper level's: v, J, and h at (x, y + u), with the curvature c.
-func (p *point) upper(c *curvature) error {
+func (p *point) upper(c *curvature) {
 	for j, v := range p.fy {
 		p.v[j] = v / p.n[0]
 	}
-	if err := p.solve(p.v, p.v); err != nil {
-		return err
-	}
+	_ = p.solve(p.v, p.v)
 	for i := range p.x {
 		row := p.jt.Row(i)
 		for j, v := range p.xy.Row(i) {
 			row[j] = -v / p.n[1]
 		}
-		if err := p.solve(row, row); err != nil {
-			return err
-		}
+		_ = p.solve(row, row)
 	}
 	// δ = (z − z_r) − Σ(z_b − z_r)/n, and then δ_y − Jδ_x + u
 	for i, x := range p.x {
@@ -139,9 +135,9 @@ func (p *point) upper(c *curvature) error {
 			p.size[i] += math.Abs(v * p.v[j] / p.n[1])
 		}
 	}
-	return nil
 }
 
+// solve writes H⁻¹b. It may fail in lower, which has H factored; after that it cannot.
 func (p *point) solve(dst, b []float64) error {
 	for j, v := range b {
 		dst[j] = p.d[j] * v

@@ -119,9 +119,7 @@ func (m *newton) askPart(it *bilevel.Iteration, p *point) error {
 			}
 			m.credit -= calls * n
 			t.add(k, n, a)
-			if err := a.influence(k, m.now, m.curve.e); err != nil {
-				return err
-			}
+			a.influence(k, m.now, m.curve.e)
 			mat.Axpy(t.q.Row(bin), n, a.r)
 			bin = (bin + 1) % bins
 			return nil

@@ -189,9 +189,7 @@ func (m *newton) include(
 	if !known {
 		return nil
 	}
-	if err := a.influence(k, by, m.curve.e); err != nil {
-		return err
-	}
+	a.influence(k, by, m.curve.e)
 	p.scatter(k, a.r, n, w)
 	if k == 0 {
 		return nil
@@ -212,20 +210,17 @@ func (m *newton) include(
 
 // influence writes that on h of the samples of side k asked last, with what p knows: f_x + Jᵀf_y of
 // ξ, and −g_xy v − Jᵀg_yy v − E H⁻¹g_y of φ.
-func (a *asker) influence(k int, p *point, e *mat.Dense) error {
+func (a *asker) influence(k int, p *point, e *mat.Dense) {
 	if k == 0 {
 		mat.MulVec(a.r, p.jt, a.fy)
 		mat.Axpy(a.r, 1, a.fx)
-		return nil
+		return
 	}
-	if err := p.solve(a.t, a.gy); err != nil {
-		return err
-	}
+	_ = p.solve(a.t, a.gy)
 	mat.MulVecSym(a.hv, a.yy, p.v)
 	for i := range a.r {
 		a.r[i] = -mat.Dot(a.xy.Row(i), p.v) - mat.Dot(p.jt.Row(i), a.hv) - mat.Dot(e.Row(i), a.t)
 	}
-	return nil
 }
 
 // weigh returns by what a group of n samples of a stream counts, and notes how long its derivatives

@@ -23,7 +23,7 @@ func (m *newton) try(it *bilevel.Iteration, scout bool) (good bool, err error) {
 	}
 	follow := func() error {
 		fall = 0
-		err := t.upper(c)
+		t.upper(c)
 		for i, si := range s {
 			if long {
 				fall += si * (p.h[i] + 4*mid[i] + t.h[i]) / 6
@@ -31,7 +31,7 @@ func (m *newton) try(it *bilevel.Iteration, scout bool) (good bool, err error) {
 				fall += si * (p.h[i] + t.h[i]) / 2
 			}
 		}
-		return errors.Join(err, it.Finite(t.h))
+		return it.Finite(t.h)
 	}
 	arrive := func(start bool) error {
 		m.step.to(t.x, p.x)
