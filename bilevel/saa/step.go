@@ -24,21 +24,22 @@ type step struct {
 	chance  float64 // the standard error of h, in units ℓ: what a way of ℓ that samples do not know may change ∇²F by
 	quad    boxqp.QP
 
-	z, w, t, r, a []float64 // scratch of another set
-	pi            mat.Dense // its first rows span the face that s ends on
-	bent          []float64 // by how much it curves along each
-	faces         int       // how many; -1: not known
-	sym, red      mat.Sym
-	eig           eig.Symmetric
+	z          []float64 // scratch: x + s
+	w, t, r, a []float64 // the same of another set
+	pi         mat.Dense // its first rows span the face that s ends on
+	bent       []float64 // by how much it curves along each
+	faces      int       // how many; -1: not known
+	sym, red   mat.Sym
+	eig        eig.Symmetric
 }
 
 func newStep(set bilevel.Set, dx int) step {
-	s := step{set: set, s: make([]float64, dx)}
+	s := step{set: set, s: make([]float64, dx), z: make([]float64, dx)}
 	s.box, _ = set.(bilevel.BoundedSet)
 	s.metric, _ = set.(bilevel.MetricSet)
 	if s.box == nil {
 		v := func() []float64 { return make([]float64, dx) }
-		s.z, s.w, s.t, s.r, s.a, s.bent = v(), v(), v(), v(), v(), v()
+		s.w, s.t, s.r, s.a, s.bent = v(), v(), v(), v(), v()
 		s.pi, s.sym, s.red = *mat.NewDense(dx, dx), *mat.NewSym(dx), *mat.NewSym(dx)
 	}
 	return s
@@ -88,20 +89,16 @@ func (s *step) find(c *curvature, p *point, radius, stat float64) {
 	}
 	if s.box != nil {
 		q.Solve()
-		for a, i := range c.free {
-			lo, hi := s.box.Bounds(i)
-			s.s[i] = min(max(p.x[i]+q.S[a]*p.unit[i], lo), hi) - p.x[i]
-		}
 	} else {
 		s.within(c.free, p, radius)
-		copy(s.z, p.x)
-		for a, i := range c.free {
-			s.z[i] += q.S[a] * p.unit[i]
-		}
-		s.set.Project(s.z, s.z) // feasible to the last bit
-		for i := range s.s {
-			s.s[i] = s.z[i] - p.x[i]
-		}
+	}
+	copy(s.z, p.x)
+	for a, i := range c.free {
+		s.z[i] += q.S[a] * p.unit[i]
+	}
+	s.set.Project(s.z, s.z) // feasible to the last bit
+	for i := range s.s {
+		s.s[i] = s.z[i] - p.x[i]
 	}
 	s.pressed = false
 	for _, i := range c.free {
