@@ -37,31 +37,18 @@ func (m *wide) find() (value float64, err error) {
 	clear(m.bs)
 	m.left, m.gain = products, 0
 	m.told.falls = 0
-	used, before, first, left := 0, 0.0, 0.0, 0.0
-	for most, more := -1.0, true; more; {
-		rr := 0.0
-		for i, h := range m.h {
-			r := -h*m.unit[i] - m.bs[i]
-			m.held[i] = m.s[i] <= m.lo[i] && r <= 0 || m.s[i] >= m.hi[i] && r >= 0
-			if m.held[i] {
-				r = 0
-			}
-			m.r[i] = r
-			rr += r * r
+	rr := m.residual()
+	m.top = max(m.top, rr)
+	first, most := rr, 0x1p-40*rr
+	m.part = settled
+	if m.whole() && rr > 0 { // superlinear
+		share := min(settled, math.Sqrt(math.Sqrt(rr/m.top)))
+		if most = share * share * rr; share < settled {
+			m.part, m.left = share*share, 3*products
 		}
-		if most < 0 {
-			m.top, first = max(m.top, rr), rr
-			most, m.part = 0x1p-40*rr, settled
-			if m.whole() && rr > 0 { // superlinear
-				share := min(settled, math.Sqrt(math.Sqrt(rr/m.top)))
-				if most = share * share * rr; share < settled {
-					m.part, m.left = share*share, 3*products
-				}
-			}
-		}
-		if rr <= most {
-			break
-		}
+	}
+	used, before := 0, 0.0
+	for more := true; more && !(rr <= most); rr = m.residual() {
 		if err := m.conjugate(rr, most); err != nil {
 			return 0, err
 		}
@@ -77,13 +64,24 @@ func (m *wide) find() (value float64, err error) {
 	}
 	m.size = 0
 	for i, s := range m.s {
-		if r := -m.h[i]*m.unit[i] - m.bs[i]; !(s <= m.lo[i] && r <= 0 || s >= m.hi[i] && r >= 0) {
-			left += r * r
-		}
 		m.size += math.Abs(s) * m.unit[i] * (math.Abs(m.fx[i]) + math.Abs(m.gv[i]))
 	}
-	m.short = m.whole() && left > settled*settled*first
+	m.short = m.whole() && rr > settled*settled*first
 	return m.model(), nil
+}
+
+// residual writes r, −∇ of the model at s on the free face, and returns ‖r‖².
+func (m *wide) residual() (rr float64) {
+	for i, h := range m.h {
+		r := -h*m.unit[i] - m.bs[i]
+		m.held[i] = m.s[i] <= m.lo[i] && r <= 0 || m.s[i] >= m.hi[i] && r >= 0
+		if m.held[i] {
+			r = 0
+		}
+		m.r[i] = r
+		rr += r * r
+	}
+	return rr
 }
 
 // model is hᵀs + ½sᵀ∇²Fs.
