@@ -99,19 +99,16 @@ func (m Newton) start(it *bilevel.Iteration, wide bool) (bilevel.Stepper, error)
 	r := &newton{Newton: m, radius: first, widest: math.Inf(1), told: told{gap: math.Inf(1)}}
 	nu, nl := it.Batches()
 	terms, phi := it.Oracle().Streams()
-	r.sides = [2]side{{terms: terms, batch: nu, draw: it.DrawXiIn}, {terms: phi, batch: nl, draw: it.DrawPhiIn}}
+	r.sides = [2]side{
+		{terms: terms, batch: nu, draw: it.DrawXiIn, past: it.PastXi()},
+		{terms: phi, batch: nl, draw: it.DrawPhiIn, past: it.PastPhi()},
+	}
 	for k := range r.sides {
 		s := &r.sides[k]
 		s.exact, s.all, s.beside = s.batch == bilevel.Full, true, terms == 0 || phi == 0
 		s.order = bilevel.NewPasses(s.terms)
 		s.wait = make([]bilevel.Sample, 0, largest+max(s.batch, 0))
 		s.aim(2 * (min(dx, mostX) + dy))
-	}
-	if terms == 0 {
-		r.sides[0].past = it.PastXi()
-	}
-	if phi == 0 {
-		r.sides[1].past = it.PastPhi()
 	}
 	if wide {
 		return r.newWide(it)

@@ -95,9 +95,7 @@ func (s *side) each(most int, ask func(group []bilevel.Sample, weight float64) e
 	}
 	n := min(s.n, most)
 	size := groupOf(n)
-	if s.past != nil {
-		s.past.Rewind()
-	}
+	s.past.Rewind()
 	for at := 0; at < n; at += size {
 		k := min(size, n-at)
 		group := s.group(at, k)
@@ -136,7 +134,7 @@ func (s *side) mean(
 // group returns the names at … at+k−1.
 func (s *side) group(at, k int) []bilevel.Sample {
 	switch {
-	case s.past != nil:
+	case s.terms == 0:
 		return s.past.Next(k)
 	case s.whole():
 		for i := range k {

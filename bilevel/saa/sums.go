@@ -169,7 +169,7 @@ func (m *newton) include(
 		return err
 	}
 	known := by != nil && group != nil
-	if known && m.sides[k].past != nil {
+	if known && m.sides[k].terms == 0 {
 		w = a.weigh(p.sums, k, n, by)
 	}
 	n *= w
