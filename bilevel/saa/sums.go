@@ -32,7 +32,7 @@ type sums struct {
 	before [2][3]float64 // the same when all samples were last read
 	groups [2]float64
 	q      [2][]float64 // Σ of the influences of groups on h
-	qq     [2]*mat.Dense
+	qq     [2]*mat.Sym
 	t      []float64  // Σ H⁻¹g_y
 	tt     float64    // Σ ‖H⁻¹g_y‖²
 	f2, c2 []float64  // Σ n²f_x² of groups, and of the squares of the rows of g_xy, in units D
@@ -47,7 +47,7 @@ func newSums(dx, dy int) *sums {
 		zx: x(), zy: y(), t: y(), f2: x(), c2: x(),
 	}
 	for i := range s.q {
-		s.q[i], s.qq[i] = x(), mat.NewDense(dx, dx)
+		s.q[i], s.qq[i] = x(), mat.NewSym(dx)
 	}
 	s.part.q = mat.NewDense(bins, dx)
 	return s
@@ -286,9 +286,7 @@ func square(v, unit []float64) float64 {
 func (s *sums) scatter(k int, r []float64, n, w float64) {
 	s.groups[k]++
 	mat.Axpy(s.q[k], n, r)
-	for i, v := range r {
-		mat.Axpy(s.qq[k].Row(i)[:i+1], n*w*v, r[:i+1])
-	}
+	mat.RankOne(s.qq[k], n*w, r)
 }
 
 // variance returns the covariance (i, j ≤ i) of the influence of one sample of side k, estimated
@@ -297,5 +295,5 @@ func (s *sums) variance(k, i, j int) float64 {
 	if s.groups[k] < 2 {
 		return 0
 	}
-	return (s.qq[k].Row(i)[j] - s.q[k][i]*s.q[k][j]/s.n[k]) / (s.groups[k] - 1)
+	return (s.qq[k].At(i, j) - s.q[k][i]*s.q[k][j]/s.n[k]) / (s.groups[k] - 1)
 }
