@@ -157,27 +157,33 @@ func (p *point) lengths(width func(i int) float64, c *curvature, even bool) {
 		p.big[j] = max(p.big[j], y*math.Sqrt(max(0, p.yy.At(j, j)/p.n[1])))
 	}
 	for i := range p.unit {
-		d := p.effect(i)
-		p.unit[i] = width(i)
+		d, far := p.effect(i), math.Inf(1)
 		if d > c.most[i] {
 			c.most[i], c.best[i] = d, p.x[i]
 		}
-		if math.IsInf(p.unit[i], 1) {
-			d = max(d, c.most[i]/4)
-		}
-		if d > 0 {
-			p.unit[i] = min(p.unit[i], p.norm/d)
-		}
 		if c.reach[i] > 0 {
-			p.unit[i] = min(p.unit[i], farther*c.reach[i])
+			far = farther * c.reach[i]
 		}
-		if math.IsInf(p.unit[i], 1) || !(p.unit[i] > 0) { // neither g nor X knows it
-			p.unit[i] = 1
-		}
+		p.unit[i] = length(width(i), far, d, c.most[i], p.norm)
 	}
 	for i, least := 0, slices.Min(p.unit); even && i < len(p.unit); i++ {
 		p.unit[i] = least
 	}
+}
+
+// length is ℓ_i, of the width of X, of another bound, and of ‖Je_i‖_H now and at most.
+func length(width, far, effect, most, norm float64) float64 {
+	if math.IsInf(width, 1) {
+		effect = max(effect, most/4)
+	}
+	l := min(width, far)
+	if effect > 0 {
+		l = min(l, norm/effect)
+	}
+	if math.IsInf(l, 1) || !(l > 0) { // neither g nor X knows it
+		return 1
+	}
+	return l
 }
 
 // effect is ‖Je_i‖ in H.

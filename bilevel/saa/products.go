@@ -235,15 +235,7 @@ func (m *wide) lengths(it *bilevel.Iteration) error {
 		d := math.Sqrt(max(0, mat.Dot(m.ty, m.xy.Row(i))))
 		m.most[i] = max(m.most[i], d)
 		m.flat[i] = math.IsInf(lo, -1) && math.IsInf(hi, 1) && d < 0x1p-10*m.most[i] && m.fx[i] == 0
-		if m.unit[i] = hi - lo; math.IsInf(m.unit[i], 1) {
-			d = max(d, m.most[i]/4)
-		}
-		if d > 0 {
-			m.unit[i] = min(m.unit[i], m.norm/d)
-		}
-		if !(m.unit[i] > 0) || math.IsInf(m.unit[i], 1) {
-			m.unit[i] = 1
-		}
+		m.unit[i] = length(hi-lo, math.Inf(1), d, m.most[i], m.norm)
 	}
 	return m.shorten()
 }
