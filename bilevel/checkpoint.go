@@ -32,7 +32,7 @@ import (
 // moves an iterate.
 const (
 	magic          = "bilevel\x00"
-	version        = 4
+	version        = 5
 	fixedHeader    = len(magic) + 4 + 4 + 8
 	maxDescription = 1 << 20
 )

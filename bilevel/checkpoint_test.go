@@ -23,7 +23,7 @@ import (
 func TestCheckpointLayout(t *testing.T) {
 	s, file := small(t, smallMethods[0])
 	u64 := func(at int) uint64 { return binary.LittleEndian.Uint64(file[at:]) }
-	require.Equal(t, "bilevel\x00\x04\x00\x00\x00", string(file[:12]))
+	require.Equal(t, "bilevel\x00\x05\x00\x00\x00", string(file[:12]))
 	n, m := int(binary.LittleEndian.Uint32(file[12:])), int(u64(16))
 	require.Len(t, file, 24+n+8+8*m+8)
 	assert.Contains(t, string(file[24:24+n]), "\nSTABLE.Beta = bilevel.Power\nSTABLE.Beta.C = 0.1\n")
@@ -206,8 +206,8 @@ func TestNonsenseIsRefused(t *testing.T) {
 		want     string
 	}{
 		{0, 64, 0, "this is no checkpoint: it begins with \"\\x00"},
-		{8, 32, 0, "its version is 0, and this package reads version 4"},
-		{8, 32, version + 1, "its version is 5, and this package reads version 4"},
+		{8, 32, 0, "its version is 0, and this package reads version 5"},
+		{8, 32, version + 1, "its version is 6, and this package reads version 5"},
 		{12, 32, math.MaxUint32, "its header wants to be 4294967295 bytes long"},
 		{16, 64, 1 << 60, "its state has 1152921504606846976 words"},
 		{body, 64, 1 << 63, "a count is 9223372036854775808"},
