@@ -15,7 +15,7 @@ import (
 type curvature struct {
 	b     *mat.Dense // B, ∇²F: the rows that are known
 	e     *mat.Dense // E, dx × dy
-	epoch int        // from 1: rows asked in an earlier one are to be asked again
+	epoch int        // from 2: rows asked in an earlier one are to be asked again
 	asked []int      // the epoch in which rows of both were; 0: never
 	known []bool     // entries of x that the samples know
 	most  []float64  // the most that ‖Je_i‖ in H was
@@ -49,10 +49,28 @@ func newCurvature(dx, dy int) *curvature {
 	y := func() []float64 { return make([]float64, dy) }
 	return &curvature{
 		b: mat.NewDense(dx, dx), e: mat.NewDense(dx, dy), j: mat.NewDense(dx, dy),
-		epoch: 1, asked: make([]int, dx), known: make([]bool, dx), span: x(), most: x(), best: x(), reach: x(),
+		epoch: 2, asked: make([]int, dx), known: make([]bool, dx), span: x(), most: x(), best: x(), reach: x(),
 		fx: x(), fy: y(), hv: y(), xv: x(), fx0: x(), fy0: y(), hv0: y(), xv0: x(), x: x(), y: y(),
 		sub: *mat.NewSym(dx), work: *mat.NewDense(dx, dx), col: x(), rem: x(), up: x(),
 	}
+}
+
+// left says that x_i has lost all but an eighth of the effect on y* that it had when its row was asked.
+func (c *curvature) left(i int, p *point) bool {
+	then, now := 0.0, 0.0
+	for j, was := range c.j.Row(i) {
+		is := p.jt.At(i, j) / p.d[j]
+		then += was / p.d[j] * was / p.d[j]
+		now += is * is
+	}
+	return 64*now < then
+}
+
+// forget makes row i of B and E unknown: what they carried h_i by was of another point.
+func (c *curvature) forget(i int) {
+	c.asked[i] = 0
+	clear(c.b.Row(i))
+	clear(c.e.Row(i))
 }
 
 // share is the number of samples that rows are asked of, at least.
@@ -81,6 +99,9 @@ func (m *newton) learn(it *bilevel.Iteration, most int) (asked bool, err error) 
 	c, p := m.curve, m.now
 	cost := 0
 	for _, i := range c.free {
+		if c.asked[i] > 0 && c.left(i, p) {
+			c.asked[i] = min(c.asked[i], c.epoch-1)
+		}
 		if c.asked[i] < c.epoch {
 			cost++
 		}

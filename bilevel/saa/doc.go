@@ -20,7 +20,8 @@
 //	add      the block at z: sums of f_x, f_y, g_y, g_xy, g_yy, and of g_yy(y_b − y_r) + g_xyᵀ(x_b − x_r)
 //	weigh    on a stream, a group counts by less than its size where one of its derivatives, in units ℓ and
 //	         D, is longer than twice the second longest of all groups: by as much as makes it so long
-//	lower    ĝ = mean g_y carried to z;   H = mean g_yy, eigenvalues at least half their noise;   u = −H⁻¹ĝ
+//	lower    ĝ = mean g_y carried to z;   H = mean g_yy, eigenvalues at least half their noise;   u = −H⁻¹ĝ;
+//	         of a whole sum at least −λ, the least of them: y leaves where g curves down for a minimum of g
 //	upper    v = H⁻¹f_y,  J = −H⁻¹g_xyᵀ,  h = f_x − g_xy v + Bδ_x + E(δ_y − Jδ_x + u), that is at (x, y + u)
 //	lengths  ℓ_i = min(width of X, max‖y‖_H/‖Je_i‖_H): how far x_i alone goes until y* moves by its own size;
 //	         without a width, ‖Je_i‖_H counts as a quarter of the most that it was, at least; on a stream x_i goes
@@ -32,6 +33,8 @@
 //	find     s = argmin hᵀs + ½sᵀMs  over x + s in X,  |s_i| ≤ Δℓ_i·min(1, |h_i|/σ_i),  σ_i the standard error of h_i;
 //	         in a set that does not consist of bounds 2Δℓ_i, by a multiple of the identity on M
 //	drift    B is asked anew where ‖(DEᵀ + EDᵀ)s‖_M⁻¹ > 4‖s‖_M, D the change of Jᵀ since
+//	left     so are rows i of B and E where x_i has lost all but an eighth of its effect since; those that alone hold
+//	         x_i at a bound, against f_x − g_xy v, are forgotten
 //	turn     within bounds, s goes on along an eigenvector of B with λ < 0, to Δ or to the bound, if ½|λ| times the square
 //	         of that way is more than stat, and than what the step promises without it
 //	follow   x⁺ = x + s,  y⁺ = y + u + Js, but y + Js, and no step unread, where u leaps: ‖u‖_H > 8‖y‖_H, and ⅛ of the largest

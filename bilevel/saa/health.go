@@ -34,7 +34,11 @@ func (m *newton) tell() {
 	if m.step.box == nil && h.falls > 0 && !m.step.open(c) {
 		h.falls = 0
 	}
-	if h.falls > 0 || c.partial || h.gap == 0 && p.normH(p.u) > 0x1p-20*p.norm { // y is not settled
+	rest := 0x1p-20
+	if m.endless() { // noise moves y
+		rest = settled
+	}
+	if h.falls > 0 || c.partial || h.gap == 0 && p.normH(p.u) > rest*p.norm { // y is not settled
 		h.gap = math.Inf(1)
 	}
 	for i, x := range p.x {

@@ -165,6 +165,10 @@ func (m *newton) mayMove() {
 		lost := m.step.lost(i, span, p.unit[i])
 		lost = lost || p.f2[i] == 0 && math.Abs(x)+0x1p-20*p.unit[i] == math.Abs(x) // differences would be rounding
 		held := x <= lo && p.h[i] >= 0 || x >= hi && p.h[i] <= 0
+		if held && c.asked[i] > 0 && p.alone(i)*p.h[i] < 0 && c.left(i, p) {
+			c.forget(i)
+			held = false
+		}
 		off := p.effect(i)*lose < c.most[i] && (x-c.best[i])*p.h[i] < 0 // farther down a flat
 		sigma := math.Sqrt(max(0, p.covariance(&m.sides, i, i)))
 		off = off && (math.Abs(p.h[i]) < sigma || math.Abs((x-c.best[i])*p.h[i]) < rest) // for nothing that samples or rounding tell

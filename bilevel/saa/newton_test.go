@@ -442,10 +442,14 @@ func TestGapOnABall(t *testing.T) {
 // Nor is Gap 0 where noise may hold x at a bound: 18 of these stopped there. Beyond noise it is.
 func TestGapAtABound(t *testing.T) {
 	away := 0.0
-	p := bileveltest.Must(auto.New(auto.Losses{Dx: 1, Dy: 1, G: func(_, y auto.Vec, _ bilevel.Sample) auto.Num { return y.SquaredNorm() },
+	noise := func(i bilevel.Sample, side uint64) float64 {
+		return rand.New(rand.NewPCG(uint64(i), side)).NormFloat64()
+	}
+	p := bileveltest.Must(auto.New(auto.Losses{Dx: 1, Dy: 1,
 		F: func(x, _ auto.Vec, i bilevel.Sample) auto.Num {
-			return x.Shift(rand.New(rand.NewPCG(uint64(i), 9)).NormFloat64() + away - 0.02).SquaredNorm().Scale(0.5)
-		}}))
+			return x.Shift(noise(i, 9) + away - 0.02).SquaredNorm().Scale(0.5)
+		},
+		G: func(_, y auto.Vec, i bilevel.Sample) auto.Num { return y.Shift(noise(i, 8) - 1).SquaredNorm() }}))
 	early := 0
 	for seed := range uint64(60) {
 		_, r := solved(t, p, saa.Newton{}, bilevel.Options{Set: bilevel.UniformBox(1, 0, 1), Seed: seed}, bilevel.Run{Gap: 1e-5, Xi: 9000})
@@ -455,8 +459,11 @@ func TestGapAtABound(t *testing.T) {
 	}
 	assert.Less(t, early, 5) // 11 of 300 by chance
 	away = 1
-	_, r := solved(t, p, saa.Newton{}, bilevel.Options{Set: bilevel.UniformBox(1, 0, 1)}, bilevel.Run{Gap: 1e-5, Xi: 9000})
-	assert.Equal(t, bilevel.GapReached, r.Reason)
+	for seed := range uint64(9) {
+		s, _ := solved(t, p, saa.Newton{}, bilevel.Options{Set: bilevel.UniformBox(1, 0, 1), Seed: seed}, bilevel.Run{Xi: 9000})
+		h, _ := s.Health()
+		assert.Less(t, h.Gap, 1e-5)
+	}
 }
 
 // On a factorisation B is asked of more samples than at first, after an interruption, too.

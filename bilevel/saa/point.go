@@ -53,6 +53,10 @@ func (p *point) lower(left, promise float64) error {
 	d, least := float64(len(p.y)), slices.Min(p.d)
 	floor := max(min(p.noiseH(left)/2, promise*least*least), 0x1p-40*norm/math.Sqrt(d))
 	r, err := p.inv.Truncate(p.h0, p.h0, floor)
+	if err == nil && left == 0 && -r.MinEigenvalue > floor { // y goes where g curves down by as much as if it curved up
+		p.scale(n)
+		r, err = p.inv.Truncate(p.h0, p.h0, -r.MinEigenvalue)
+	}
 	if err != nil {
 		return err
 	}
@@ -128,9 +132,8 @@ func (p *point) upper(c *curvature) {
 		}
 	}
 	for i := range p.h {
-		fx, gv := p.fx[i]/p.n[0], mat.Dot(p.xy.Row(i), p.v)/p.n[1]
-		p.h[i] = fx - gv + mat.Dot(c.b.Row(i), p.dx) + mat.Dot(c.e.Row(i), p.dy)
-		p.size[i] = math.Abs(fx)
+		p.h[i] = p.alone(i) + mat.Dot(c.b.Row(i), p.dx) + mat.Dot(c.e.Row(i), p.dy)
+		p.size[i] = math.Abs(p.fx[i] / p.n[0])
 		for j, v := range p.xy.Row(i) {
 			p.size[i] += math.Abs(v * p.v[j] / p.n[1])
 		}
@@ -256,4 +259,9 @@ func (p *point) State(t *bilevel.State) {
 // more than chance. Groups that have seen nothing but one event, or rounding, do not.
 func (p *point) known(i int) bool {
 	return p.fx[i]*p.fx[i] > few*p.f2[i] || square(p.xy.Row(i), p.d) > few*p.c2[i]
+}
+
+// alone is h_i without what carries it from where samples were asked.
+func (p *point) alone(i int) float64 {
+	return p.fx[i]/p.n[0] - mat.Dot(p.xy.Row(i), p.v)/p.n[1]
 }

@@ -367,6 +367,26 @@ func TestFalls(t *testing.T) {
 	}
 }
 
+// A row of B and E that was asked where x_i acted more on y* is asked again, and holds x_i at no bound.
+func TestRowsOfAnotherPlace(t *testing.T) {
+	for share, left := range map[float64]bool{4: false, 16: true} {
+		m, it := after(t, 2, 0, 2048)
+		p, c := m.now, m.curve
+		i := c.free[0]
+		was := c.j.View(i, 0, 1, len(p.y))
+		mat.Scale(&was, share, &was)
+		assert.Equal(t, left, bileveltest.Must(m.bend(it, false)))
+		if left {
+			mat.Scale(&was, share, &was)
+		}
+		p.x[i], _ = m.step.bounds(i)
+		p.h[i], p.fx[i] = 1, -1e3*p.n[0]
+		m.mayMove()
+		assert.Equal(t, left, slices.Contains(c.free, i))
+		assert.Equal(t, left, c.asked[i] == 0)
+	}
+}
+
 // Where a carried y has left what is known of g_yy, the run goes back to where all samples were read.
 func TestBack(t *testing.T) {
 	m, it := after(t, 1, 0, 2048)
