@@ -138,8 +138,11 @@ func (e *engine) resume(out kit.Terminal) error {
 }
 
 func (e *engine) forget() error {
+	if e.path == "" {
+		return nil
+	}
 	for _, path := range []string{e.path, e.path + ".old"} {
-		if err := os.Remove(path); e.path != "" && err != nil && !errors.Is(err, os.ErrNotExist) {
+		if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
 			return err
 		}
 	}

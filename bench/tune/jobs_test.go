@@ -189,6 +189,10 @@ func TestTuneGoesOn(t *testing.T) {
 		interrupt(t, 100, dir, args...)
 		assert.Empty(t, filesIn(t, dir, "*.checkpoint*"))
 	}
+	t.Chdir(t.TempDir())
+	require.NoError(t, os.WriteFile(".old", nil, 0o644))
+	ok(t, append(args, "-save", "0")...)
+	assert.FileExists(t, ".old")
 }
 
 func TestEngineCurve(t *testing.T) {
