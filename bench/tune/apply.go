@@ -1,14 +1,12 @@
 package tune
 
 import (
-	"bufio"
 	"cmp"
 	"errors"
 	"fmt"
 	"io"
 	"math"
 	"os"
-	"strings"
 
 	"stable/bench/kit"
 	"stable/bilevel/hyperopt"
@@ -28,10 +26,7 @@ func applyModel(o options, path string, out kit.Terminal) error {
 		return err
 	}
 	scores := m.scores(d)
-	predict := func(to io.Writer) error {
-		w := bufio.NewWriter(to)
-		return errors.Join(m.writePredictions(w, o.ID, d.IDs, scores), w.Flush())
-	}
+	predict := func(to io.Writer) error { return m.writePredictions(to, o.ID, d.IDs, scores) }
 	if o.out == "" {
 		err = predict(out.Stdout)
 	} else if err = os.MkdirAll(o.out, 0o755); err == nil {
@@ -101,11 +96,4 @@ func (m *model) open(o options, path string) (d *data.Data, labelled bool, err e
 		return nil, false, hint(err, true)
 	}
 	return d, !opt.Unlabelled, nil
-}
-
-func csvField(s string) string {
-	if strings.ContainsAny(s, ",\"\r\n") {
-		return `"` + strings.ReplaceAll(s, `"`, `""`) + `"`
-	}
-	return s
 }

@@ -3,6 +3,7 @@ package tune
 import (
 	"cmp"
 	"context"
+	"encoding/csv"
 	"fmt"
 	"io"
 	"math"
@@ -249,14 +250,13 @@ func (t *search) reportCleaning(w io.Writer) {
 		"         the share of wrong ones, its test loss counts each test label as right\n\n")
 }
 
-func (t *search) writeRows(w io.Writer) error {
-	c := t.cleaner
-	_, err := fmt.Fprintln(w, "row,label,vote,probability,self_confidence,weight")
+func (t *search) writeRows(to io.Writer) error {
+	c, w := t.cleaner, csv.NewWriter(to)
+	w.Write([]string{"row", "label", "vote", "probability", "self_confidence", "weight"})
 	for _, i := range ascending(c.own) {
-		if err == nil {
-			_, err = fmt.Fprintf(w, "%s,%s,%s,%.6g,%.6g,%.6g\n", csvField(c.rows.IDs[i]),
-				csvField(t.classes[int(c.rows.Label[i])]), csvField(t.classes[c.vote[i]]), c.own[i], c.self[i], c.weight[i])
-		}
+		w.Write([]string{c.rows.IDs[i], t.classes[int(c.rows.Label[i])], t.classes[c.vote[i]],
+			sixDigits(c.own[i]), sixDigits(c.self[i]), sixDigits(c.weight[i])})
 	}
-	return err
+	w.Flush()
+	return w.Error()
 }

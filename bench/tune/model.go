@@ -3,6 +3,7 @@ package tune
 import (
 	"bytes"
 	"cmp"
+	"encoding/csv"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -241,55 +242,55 @@ func (m *model) scores(d *data.Data) []float64 {
 	return list
 }
 
-func (m *model) writePredictions(w io.Writer, id string, ids []string, scores []float64) error {
+func (m *model) writePredictions(to io.Writer, id string, ids []string, scores []float64) error {
 	_, n := m.scale()
-	head := "row"
+	record := []string{"row"}
 	if ids != nil {
-		head += "," + csvField(id)
+		record = append(record, id)
 	}
 	switch {
 	case n > 1:
 		for _, class := range m.Classes {
-			head += "," + csvField("probability "+class)
+			record = append(record, "probability "+class)
 		}
-		head += ",class"
+		record = append(record, "class")
 	case m.classification():
-		head += ",score,probability,class"
+		record = append(record, "score", "probability", "class")
 	default:
-		head += ",prediction"
+		record = append(record, "prediction")
 	}
-	line := []byte(head + "\n")
+	w := csv.NewWriter(to) // its Error is the first of all
+	w.Write(record)
 	for i := range len(scores) / n {
-		line = strconv.AppendInt(line, int64(i+1), 10)
+		record = append(record[:0], strconv.Itoa(i+1))
 		if ids != nil {
-			line = append(append(line, ','), csvField(ids[i])...)
+			record = append(record, ids[i])
 		}
-		line = append(m.append(line, scores[i*n:(i+1)*n]), '\n')
-		if _, err := w.Write(line); err != nil {
-			return err
-		}
-		line = line[:0]
+		w.Write(m.append(record, scores[i*n:(i+1)*n]))
 	}
-	return nil
+	w.Flush()
+	return w.Error()
 }
 
-func (m *model) append(line []byte, scores []float64) []byte {
+func (m *model) append(record []string, scores []float64) []string {
 	most, total, class := slices.Max(scores), 0.0, 0
 	if len(scores) == 1 {
-		line = strconv.AppendFloat(append(line, ','), most, 'g', -1, 64)
+		record = append(record, strconv.FormatFloat(most, 'g', -1, 64))
 		if !m.classification() {
-			return line
+			return record
 		}
 		class = b2i(most > 0)
-		line = strconv.AppendFloat(append(line, ','), 1/(1+math.Exp(-most)), 'g', 6, 64)
+		record = append(record, sixDigits(1/(1+math.Exp(-most))))
 	} else {
 		class = slices.Index(scores, most)
 		for _, s := range scores {
 			total += math.Exp(s - most)
 		}
 		for _, s := range scores {
-			line = strconv.AppendFloat(append(line, ','), math.Exp(s-most)/total, 'g', 6, 64)
+			record = append(record, sixDigits(math.Exp(s-most)/total))
 		}
 	}
-	return append(append(line, ','), csvField(m.Classes[class])...)
+	return append(record, m.Classes[class])
 }
+
+func sixDigits(v float64) string { return strconv.FormatFloat(v, 'g', 6, 64) }
