@@ -187,11 +187,11 @@ func addAll(workers []worker, acc []float64, stride, n int, s *sum) {
 		for _, w := range busy {
 			lo += chunkRows
 			if stride == 0 {
-				addTo(acc, w.part)
+				mat.Axpy(acc, 1, w.part)
 				continue
 			}
 			for i := range n {
-				addTo(acc[i*stride:], w.part[i*n:i*n+i+1])
+				mat.Axpy(acc[i*stride:][:i+1], 1, w.part[i*n:][:i+1])
 			}
 		}
 	}
@@ -208,12 +208,6 @@ func together(workers []worker, n, stride, lo int, s sum) {
 		}()
 	}
 	wg.Wait()
-}
-
-func addTo(dst, src []float64) {
-	for i, v := range src {
-		dst[i] += v
-	}
 }
 
 func dot(col []int32, val, y []float64) float64 {
