@@ -125,14 +125,11 @@ func Standardise(d *Data) *Scaler {
 
 // MaxAbs returns the map to largest absolute value 1. It keeps zeros and empty columns.
 func MaxAbs(d *Data) *Scaler {
-	f := make([]float64, d.Dim)
-	for k, c := range d.Col {
-		f[c] = max(f[c], math.Abs(d.Val[k]))
-	}
-	for j, v := range f {
-		f[j] = 1
-		if v >= least {
-			f[j] = 1 / v
+	lo, hi := spans(d)
+	f := slices.Repeat([]float64{1}, d.Dim)
+	for j := range f {
+		if most := max(-lo[j], hi[j]); most >= least {
+			f[j] = 1 / most
 		}
 	}
 	return &Scaler{Factor: f}
