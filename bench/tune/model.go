@@ -194,9 +194,7 @@ func (m *model) check() error {
 	return nil
 }
 
-func isFinite(values ...float64) bool {
-	return !slices.ContainsFunc(values, func(v float64) bool { return !mat.IsFinite(v) })
-}
+func isFinite(values ...float64) bool { return mat.NotFinite(values) < 0 }
 
 func (m *model) classification() bool { return losses[m.Options.Loss] == hyperopt.Logistic }
 
