@@ -14,7 +14,6 @@ import (
 
 	"stable/bench/kit"
 	"stable/bench/plot"
-	"stable/bilevel/hyperopt/data"
 	"stable/bilevel/saa"
 	"stable/mat"
 )
@@ -205,12 +204,11 @@ func (t *search) warnings() (list []string) {
 func (t *search) again() (n int) {
 	var h maphash.Hash
 	seen := map[uint64]bool{}
-	for part, d := range []*data.Data{t.design, t.test} {
-		for i := range d.Rows() {
-			sum := hashRow(&h, d, i, d.Label[i])
-			n += b2i(part == 1 && seen[sum])
-			seen[sum] = seen[sum] || part == 0
-		}
+	for i, label := range t.design.Label {
+		seen[hashRow(&h, t.design, i, label)] = true
+	}
+	for i, label := range t.test.Label {
+		n += b2i(seen[hashRow(&h, t.test, i, label)])
 	}
 	return n
 }
@@ -300,9 +298,7 @@ func (t *search) figure() *plot.Figure {
 	left.Series = []plot.Series{out, all}
 
 	order := ascending(t.chosen().weights[:len(t.used)])
-	for n := len(order); n > 0 && t.chosen().weights[order[n-1]] == dropped; n-- {
-		order = order[:n-1]
-	}
+	order = slices.DeleteFunc(order, func(j int) bool { return t.chosen().weights[j] == dropped })
 	gone := len(t.used) - len(order)
 	order = order[:min(len(order), 40)]
 	slices.Reverse(order)
