@@ -32,6 +32,13 @@ func bench(ctx context.Context, args ...string) (status int, stdout, stderr stri
 	return kittest.Bench(ctx, list, args...)
 }
 
+func refuses(t *testing.T, status int, want string, args ...string) {
+	t.Helper()
+	got, stdout, stderr := bench(context.Background(), args...)
+	assert.Equal(t, status, got, "%s: %s", want, stderr)
+	assert.Contains(t, stdout+stderr, want)
+}
+
 func complaints(stderr string) string { return progress.ReplaceAllString(stderr, "") }
 
 var progress = regexp.MustCompile(`(?m)^ *\d+ %.*\n?`)

@@ -1,7 +1,6 @@
 package tune
 
 import (
-	"context"
 	"encoding/csv"
 	"fmt"
 	"math"
@@ -73,14 +72,11 @@ func TestTuneApplyClasses(t *testing.T) {
 	assert.Equal(t, "2", rows[1][3])
 
 	zeros := writeText(t, "zeros.svm", "0 1:1\n0 1:1\n")
-	status, _, stderr := bench(context.Background(), "tune", "-apply", model, zeros)
-	assert.Equal(t, 1, status)
-	assert.Contains(t, stderr, "zeros.svm:1: label")
+	refuses(t, 1, "zeros.svm:1: label", "tune", "-apply", model, zeros)
 	ignored, _ := ok(t, "tune", "-apply", model, zeros, "-unlabelled")
 	assert.Equal(t, stdout, ignored)
-	status, _, stderr = bench(context.Background(), "tune", "-apply", model, writeText(t, "wide.svm", "1 1:1\n2 4:1\n"))
-	assert.Equal(t, 1, status)
-	assert.Contains(t, stderr, "wide.svm:2: index 4 is above the dimension 3")
+	refuses(t, 1, "wide.svm:2: index 4 is above the dimension 3", "tune", "-apply", model,
+		writeText(t, "wide.svm", "1 1:1\n2 4:1\n"))
 }
 
 func TestTuneApplyColumns(t *testing.T) {
@@ -110,10 +106,8 @@ func TestTuneApplyImpute(t *testing.T) {
 	}
 	_, model, _ := tuneWith(t, writeText(t, "shop.csv", head+rows), "-id", "id", "-categorical")
 	unknown := writeText(t, "unknown.csv", head+"a,Oslo,30,yes\nb,Bonn,30,yes\n\"c,d\",Rome,,no\n")
-	status, _, stderr := bench(context.Background(), "tune", "-apply", model, unknown)
-	assert.Equal(t, 1, status)
-	assert.Contains(t, stderr, `unknown.csv:3: column "city", "Bonn": not among the 2 texts of this column`)
-	assert.Contains(t, stderr, "(with -apply, -impute")
+	refuses(t, 1, `unknown.csv:3: column "city", "Bonn": not among the 2 texts of this column `+
+		"in the training data (with -apply, -impute", "tune", "-apply", model, unknown)
 	dir := filepath.Join(t.TempDir(), "new")
 	stdout, stderr := ok(t, "tune", "-apply", model, unknown, "-impute", "median", "-id", "id", "-out", dir)
 	assert.Empty(t, stdout)
@@ -127,20 +121,17 @@ func TestTuneApplyImpute(t *testing.T) {
 	zeros := "age,ev,bought\n" + strings.Repeat("4,0,yes\n0,1,no\n3,0,yes\n2,1,no\n", 12)
 	_, plain, _ := tuneWith(t, writeText(t, "zeros.csv", zeros)) // age is not centred
 	cell := writeText(t, "cell.csv", "age,ev\n,0\n0,0\n")
-	status, _, _ = bench(context.Background(), "tune", "-apply", plain, "-impute", "median", cell)
-	assert.Equal(t, 2, status, "it has means")
+	refuses(t, 2, "the model has means", "tune", "-apply", plain, "-impute", "median", cell)
 	filled, _ := ok(t, "tune", "-apply", plain, "-impute", "mean", cell)
 	got = cells(t, filled)
 	assert.NotEqual(t, got[1][1], got[2][1])
 	own := writeText(t, "tune.csv", zeros)
-	status, _, stderr = bench(context.Background(), "tune", own, "-out", filepath.Dir(own))
-	assert.Equal(t, 2, status)
-	assert.Contains(t, stderr, "tune.csv: choose another folder")
+	refuses(t, 2, "tune.csv: choose another folder", "tune", own, "-out", filepath.Dir(own))
 	_, plain, _ = tuneWith(t, writeText(t, "plain.csv", numeric))
 	for cell, want := range map[string]int{"": 0, "NA": 0, "x": 1} {
-		status, _, stderr = bench(context.Background(), "tune", "-apply", plain, "-impute", "mean",
+		refuses(t, want, []string{"2 rows, no labels", "not a number"}[want],
+			"tune", "-apply", plain, "-impute", "mean",
 			writeText(t, "cell.csv", "age\n30\n"+cell+",\n"))
-		assert.Equal(t, want, status, "%q: %s", cell, stderr)
 	}
 }
 
@@ -165,8 +156,7 @@ func TestTuneStandardInput(t *testing.T) {
 	assert.Equal(t, "2 rows, no labels\n", stderr)
 	assert.Equal(t, 3, strings.Count(stdout, "\n"))
 	read("income,age\n1,x\n")
-	_, _, stderr = bench(context.Background(), "tune", "-apply", model, "-")
-	assert.Contains(t, stderr, `standard input:2: column "age", "x"`)
+	refuses(t, 1, `standard input:2: column "age", "x"`, "tune", "-apply", model, "-")
 }
 
 func TestTuneApplyByName(t *testing.T) {
@@ -180,8 +170,8 @@ func TestTuneApplyByName(t *testing.T) {
 	train, other, empty := writeText(t, "train.csv", rows), writeText(t, "o.csv", shuffled), writeText(t, "blank.csv", blank)
 	_, model, _ := runTune(t, train)
 	want, _ := ok(t, "tune", "-apply", model, train)
-	_, _, stderr := bench(context.Background(), "tune", "-apply", model, other)
-	assert.Contains(t, stderr, `column "outcome" is neither the label nor one of the 2 features`)
+	refuses(t, 1, `column "outcome" is neither the label nor one of the 2 features`,
+		"tune", "-apply", model, other)
 	got, stderr := ok(t, "tune", "-apply", model, other, "-label", "outcome")
 	assert.Contains(t, stderr, "24 rows, loss ")
 	assert.Equal(t, want, got)
@@ -193,14 +183,10 @@ func TestTuneApplyByName(t *testing.T) {
 	more := writeText(t, "more.csv", "id,v,w,label\n1,2,3,yes\n")
 	_, stderr = ok(t, "tune", "-apply", model, more, "-drop", "id")
 	assert.Contains(t, stderr, "1 row, loss ")
-	for path, want := range map[string]string{
-		empty: `blank.csv:2: label column "label": "": missing value (leave the rows`,
-		more:  `more.csv:1: column "id" is neither the label nor one of the 2 features`,
-	} {
-		status, _, stderr := bench(context.Background(), "tune", "-apply", model, path)
-		assert.Equal(t, 1, status)
-		assert.Contains(t, stderr, want)
-	}
+	refuses(t, 1, `blank.csv:2: label column "label": "": missing value (leave the rows`,
+		"tune", "-apply", model, empty)
+	refuses(t, 1, `more.csv:1: column "id" is neither the label nor one of the 2 features`,
+		"tune", "-apply", model, more)
 	_, _, stdout := runTune(t, train, other)
 	assert.Contains(t, stdout, "features 2")
 }
