@@ -92,8 +92,7 @@ func TestModels(t *testing.T) {
 				n++
 				upper += rowLoss(p.opt.Loss, p.val, int(i), y)
 			}
-			got, err := p.ValueF(x, y, b)
-			require.NoError(t, err)
+			got := bileveltest.Must(p.ValueF(x, y, b))
 			assert.InEpsilon(t, upper/n, got, 1e-14)
 			n = 0
 			for i := range bilevel.Each(b, 23) {
@@ -159,8 +158,8 @@ func TestJoint(t *testing.T) {
 		require.ErrorContains(t, joint([]bilevel.Sample{23}), "sample 23")
 		m := method.SABA{Alpha: bilevel.Constant(0.01), Beta: bilevel.Constant(0.01)}
 		run := func(p bilevel.Problem) (r bilevel.Result) {
-			s, err := bilevel.New(p, m, bilevel.Options{X0: x, UpperBatch: 2, LowerBatch: 3})
-			require.NoError(t, err)
+			o := bilevel.Options{X0: x, UpperBatch: 2, LowerBatch: 3}
+			s := bileveltest.Must(bilevel.New(p, m, o))
 			r = bileveltest.Must(s.Run(t.Context(), bilevel.Run{Steps: 20}))
 			r.Elapsed = 0
 			return r
@@ -197,8 +196,7 @@ func TestModelBoundsHold(t *testing.T) {
 		}
 	})
 	d := &data.Data{Dim: 2, RowPtr: []int{0, 2, 3}, Col: []int32{0, 1, 0}, Val: []float64{3, 4, 1}, Label: []float64{1, -1}}
-	p, err := New(d, d, Options{Loss: Squared, Penalty: PerRow, Lo: 0, Hi: 0.8, Ridge: 0.1})
-	require.NoError(t, err)
+	p := bileveltest.Must(New(d, d, Options{Loss: Squared, Penalty: PerRow, Hi: 0.8, Ridge: 0.1}))
 	assert.InDelta(t, 0.8*25+0.2, p.Smoothness(), 1e-14)
 	p = bileveltest.Must(New(d, d, Options{Penalty: PerRow, Lo: 0, Hi: 0.8}))
 	assert.InDelta(t, 0.8*25/4+0.02, p.Smoothness(), 1e-14)
@@ -223,8 +221,7 @@ func TestModelsAllocateNothing(t *testing.T) {
 				require.NoError(t, p.GradXG(gx, x, y, b))
 				require.NoError(t, p.HessVecG(v, x, y, y, b))
 			}
-			_, err := p.Objective(gx, x)
-			require.NoError(t, err)
+			_ = bileveltest.Must(p.Objective(gx, x))
 		}
 		run()
 		assert.Zero(t, testing.AllocsPerRun(5, run))
@@ -244,8 +241,7 @@ func TestSolution(t *testing.T) {
 			assert.LessOrEqual(t, mat.Norm(gy), 1e-13*p.truth.unit)
 			assert.InDeltaSlice(t, cold, y, 1e-11)
 		}
-		first, err := p.Objective(nil, x)
-		require.NoError(t, err)
+		first := bileveltest.Must(p.Objective(nil, x))
 		far := make([]float64, len(x))
 		p.Start(far, y)
 		_ = bileveltest.Must(p.Objective(nil, far))

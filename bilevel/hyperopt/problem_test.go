@@ -70,8 +70,7 @@ func TestSums(t *testing.T) {
 			all[i] = bilevel.Sample(i)
 		}
 		sums := func(workers int, b []bilevel.Sample) []float64 {
-			p, err := New(d, d, Options{Workers: workers, Loss: c.loss})
-			require.NoError(t, err)
+			p := bileveltest.Must(New(d, d, Options{Workers: workers, Loss: c.loss}))
 			f, gy, h := make([]float64, 1+c.dim), make([]float64, n), mat.Sym{N: n, Stride: n + 3,
 				Data: slices.Repeat([]float64{math.NaN()}, n*(n+3))}
 			require.NoError(t, p.GradG(gy, x, y, b))
@@ -79,8 +78,7 @@ func TestSums(t *testing.T) {
 			hv := make([]float64, n)
 			require.NoError(t, p.HessVecG(hv, x, y, gy, b))
 			gy = append(gy, hv...)
-			f[0], err = p.Objective(f[1:], x)
-			require.NoError(t, err)
+			f[0] = bileveltest.Must(p.Objective(f[1:], x))
 			for i := range n {
 				gy = append(gy, h.Row(i)[:i+1]...)
 				for _, v := range h.Data[i*h.Stride+i+1 : (i+1)*h.Stride] {
@@ -90,8 +88,7 @@ func TestSums(t *testing.T) {
 			if workers == 1 {
 				assert.Zero(t, testing.AllocsPerRun(3, func() {
 					require.NoError(t, p.HessG(&h, x, y, b))
-					_, err := p.Objective(nil, x)
-					require.NoError(t, err)
+					_ = bileveltest.Must(p.Objective(nil, x))
 				}), name)
 			}
 			return append(gy, f...)
@@ -120,6 +117,7 @@ func TestNewRefuses(t *testing.T) {
 	}{
 		"no training rows":            {nil, good, Options{}},
 		"0 features":                  {none, none, Options{}},
+		"feature but the intercept":   {data.WithBias(none), data.WithBias(none), Options{}},
 		"Options.Loss":                {good, good, Options{Loss: 3}},
 		"Options.Form":                {good, good, Options{Form: -1}},
 		"Options.Lo: 0":               {good, good, Options{Lo: 0, Hi: 1}},
@@ -200,15 +198,14 @@ func TestMetrics(t *testing.T) {
 
 func TestNoSolution(t *testing.T) {
 	data := random(rand.New(rand.NewPCG(7, 9)), 10, 2, 0.6, false)
-	p, err := New(data, data, Options{})
-	require.NoError(t, err)
+	p := bileveltest.Must(New(data, data, Options{}))
 	for _, bad := range []float64{math.NaN(), math.Inf(1), -1e3} {
 		_, err := p.Objective(nil, []float64{bad, 1})
 		assert.ErrorIs(t, err, implicit.ErrNoSolution)
 	}
 	data.Dim = maxDense + 1
 	p = bileveltest.Must(New(data, data, Options{}))
-	_, err = p.Objective(nil, make([]float64, data.Dim))
+	_, err := p.Objective(nil, make([]float64, data.Dim))
 	assert.ErrorIs(t, err, implicit.ErrNoSolution)
 }
 
@@ -238,15 +235,12 @@ func TestFreeIntercept(t *testing.T) {
 		assert.Equal(t, free, p.StrongConvexity() < 1)
 	}
 	d = threeClasses(d)
-	p, err := New(d, d, Options{Loss: Softmax, Lo: 1, Hi: 1e6})
-	require.NoError(t, err)
+	p := bileveltest.Must(New(d, d, Options{Loss: Softmax, Lo: 1, Hi: 1e6}))
 	x, y := make([]float64, 3), make([]float64, 12)
 	p.Uniform(x, 1e6)
 	require.NoError(t, p.Solution(y, x))
 	assert.InDeltaSlice(t, p.base, []float64{y[3], y[7], y[11]}, 1e-4)
 	assert.InDelta(t, 1, math.Exp(y[3])+math.Exp(y[7])+math.Exp(y[11]), 1e-4)
-	_, err = New(data.WithBias(&data.Data{RowPtr: []int{0, 0, 0}, Label: []float64{-1, 1}}), d, Options{})
-	assert.Error(t, err)
 }
 
 // Where rows are separable and on far scales, and where y* is 0 and g_yy all rounding.
@@ -254,8 +248,7 @@ func TestSolutionAtItsLimits(t *testing.T) {
 	d := &data.Data{Dim: 2, RowPtr: []int{0, 2, 4, 5, 6}, Col: []int32{0, 1, 0, 1, 0, 1},
 		Val: []float64{1e3, 1, -1e3, 2, 1e-3, -1e5}, Label: []float64{1, -1, 1, -1}}
 	solve := func(d *data.Data, o Options, lambda float64) (p *Problem, x, y []float64) {
-		p, err := New(d, d, o)
-		require.NoError(t, err)
+		p = bileveltest.Must(New(d, d, o))
 		x, y = make([]float64, p.dx), make([]float64, d.Dim)
 		p.Uniform(x, lambda)
 		require.NoError(t, p.Solution(y, x))
