@@ -3,7 +3,6 @@ package tune
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -54,8 +53,7 @@ func TestMainJob(t *testing.T) {
 	for _, line := range strings.Split(stdout, "\n") {
 		for _, name := range []string{"start", "best single weight", "SAA-Newton, x", "least F"} {
 			if f := strings.Fields(line); strings.HasPrefix(strings.TrimSpace(line), name) {
-				v := kit.Must(strconv.ParseFloat(f[len(f)-4], 64))
-				gap[name] = v
+				gap[name] = kit.Must(strconv.ParseFloat(f[len(f)-4], 64))
 			}
 		}
 	}
@@ -86,9 +84,8 @@ func requireReadmeFigure(t *testing.T, got string) {
 		a, b := number.FindAllString(want, -1), number.FindAllString(got, -1)
 		require.Len(t, b, len(a), "bench/tuning.svg is another figure: copy out/tuning.svg there")
 		for i := range a {
-			p, err1 := strconv.ParseFloat(a[i], 64)
-			q, err2 := strconv.ParseFloat(b[i], 64)
-			require.NoError(t, errors.Join(err1, err2))
+			p := kit.Must(strconv.ParseFloat(a[i], 64))
+			q := kit.Must(strconv.ParseFloat(b[i], 64))
 			require.InDelta(t, p, q, 1, "bench/tuning.svg, number %d: copy out/tuning.svg there", i)
 		}
 	}
@@ -110,8 +107,7 @@ func filesIn(t *testing.T, dir, pattern string) (names []string) {
 
 func readText(t *testing.T, path ...string) string {
 	t.Helper()
-	text := kit.Must(os.ReadFile(filepath.Join(path...)))
-	return string(text)
+	return string(kit.Must(os.ReadFile(filepath.Join(path...))))
 }
 
 // countdown is a context that ends after it has been asked some times, and looks at what is there.
@@ -232,8 +228,7 @@ func TestCheckpointIdentity(t *testing.T) {
 	paths := map[string]bool{}
 	for _, o := range []options{o, more, penal} {
 		for _, data := range []string{kit.ShippedData, kittest.SmallData(t)} {
-			r := kit.Must(newTuning(o, data))
-			paths[r.engine.path] = true
+			paths[kit.Must(newTuning(o, data)).engine.path] = true
 		}
 	}
 	assert.Len(t, paths, 6)
@@ -285,9 +280,7 @@ func tuneWith(t *testing.T, args ...string) (m *model, path, stdout string) {
 	stdout, stderr := ok(t, append([]string{"tune", "-out", dir}, args...)...)
 	assert.Empty(t, complaints(stderr))
 	path = filepath.Join(dir, "model.json")
-	m, err := readModel(path)
-	require.NoError(t, err)
-	return m, path, stdout
+	return kit.Must(readModel(path)), path, stdout
 }
 
 func ok(t *testing.T, args ...string) (stdout, stderr string) {
@@ -331,7 +324,7 @@ func TestTune(t *testing.T) {
 	assert.Equal(t, []dataFile{{cancer, sum, 569}}, m.Files)
 
 	dir := filepath.Dir(path)
-	assert.Greater(t, len(cells(t, readText(t, dir, "tune.csv"))), 30)
+	assert.Greater(t, len(cells(readText(t, dir, "tune.csv"))), 30)
 	assert.Contains(t, readText(t, dir, "tune.svg"), "handed out")
 	assert.Contains(t, readText(t, dir, "tune.svg"), "worst concave points")
 }

@@ -16,22 +16,17 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"stable/bench/kit"
 	"stable/mat"
 )
 
-func cells(t *testing.T, text string) [][]string {
-	t.Helper()
-	rows, err := csv.NewReader(strings.NewReader(text)).ReadAll()
-	require.NoError(t, err)
-	return rows
+func cells(text string) [][]string {
+	return kit.Must(csv.NewReader(strings.NewReader(text)).ReadAll())
 }
 
-func numbers(t *testing.T, rows [][]string, column int) (values []float64) {
-	t.Helper()
+func numbers(rows [][]string, column int) (values []float64) {
 	for _, row := range rows[1:] {
-		v, err := strconv.ParseFloat(row[column], 64)
-		require.NoError(t, err)
-		values = append(values, v)
+		values = append(values, kit.Must(strconv.ParseFloat(row[column], 64)))
 	}
 	return values
 }
@@ -64,9 +59,9 @@ func TestTuneApplyClasses(t *testing.T) {
 	stdout, stderr := ok(t, "tune", "-apply", model, writeText(t, "few.svm", "2 1:1\n1 1:1\n"))
 	assert.Contains(t, stderr, "2 rows, loss ")
 	assert.Contains(t, stderr, "accuracy 0.5\n")
-	rows := cells(t, stdout)
+	rows := cells(stdout)
 	assert.Equal(t, []string{"row", "score", "probability", "class"}, rows[0])
-	score, p := numbers(t, rows, 1)[0], numbers(t, rows, 2)[0]
+	score, p := numbers(rows, 1)[0], numbers(rows, 2)[0]
 	assert.Positive(t, score)
 	assert.InDelta(t, 1/(1+math.Exp(-score)), p, 1e-5)
 	assert.Equal(t, "2", rows[1][3])
@@ -112,7 +107,7 @@ func TestTuneApplyImpute(t *testing.T) {
 	stdout, stderr := ok(t, "tune", "-apply", model, unknown, "-impute", "median", "-id", "id", "-out", dir)
 	assert.Empty(t, stdout)
 	assert.Contains(t, stderr, "filled: 2 missing or unknown cells\n3 rows, loss ")
-	got := cells(t, readText(t, dir, "predictions.csv"))
+	got := cells(readText(t, dir, "predictions.csv"))
 	assert.Equal(t, []string{"row", "id", "score", "probability", "class"}, got[0])
 	assert.Equal(t, []string{"a", "b", "c,d"}, []string{got[1][1], got[2][1], got[3][1]})
 	assert.Equal(t, got[1][2], got[2][2], "Oslo is the most frequent text")
@@ -123,7 +118,7 @@ func TestTuneApplyImpute(t *testing.T) {
 	cell := writeText(t, "cell.csv", "age,ev\n,0\n0,0\n")
 	refuses(t, 2, "the model has means", "tune", "-apply", plain, "-impute", "median", cell)
 	filled, _ := ok(t, "tune", "-apply", plain, "-impute", "mean", cell)
-	got = cells(t, filled)
+	got = cells(filled)
 	assert.NotEqual(t, got[1][1], got[2][1])
 	own := writeText(t, "tune.csv", zeros)
 	refuses(t, 2, "tune.csv: choose another folder", "tune", own, "-out", filepath.Dir(own))
@@ -140,8 +135,7 @@ func TestTuneStandardInput(t *testing.T) {
 	stdin := os.Stdin
 	defer func() { os.Stdin = stdin }()
 	read := func(text string) {
-		f, err := os.Open(writeText(t, "rows", text))
-		require.NoError(t, err)
+		f := kit.Must(os.Open(writeText(t, "rows", text)))
 		t.Cleanup(func() { f.Close() })
 		os.Stdin = f
 	}
@@ -252,9 +246,9 @@ func TestClean(t *testing.T) {
 	best, _, _ := tuneWith(t, truth, test, "-folds", "5")
 	assert.Contains(t, stdout, "labels look wrong, if a share of 0.3")
 	assert.Contains(t, stdout, "→ cleaned rows")
-	found := cells(t, readText(t, filepath.Dir(model), "rows.csv"))
+	found := cells(readText(t, filepath.Dir(model), "rows.csv"))
 	require.Len(t, found, rows+1)
-	id, confidence, weight := numbers(t, found, 0), numbers(t, found, 4), numbers(t, found, 5)
+	id, confidence, weight := numbers(found, 0), numbers(found, 4), numbers(found, 5)
 	own, self, sum := make([]float64, rows), make([]float64, rows), 0.0
 	for k, i := range id {
 		own[int(i)-1], self[int(i)-1] = float64(k), confidence[k]
@@ -301,8 +295,7 @@ func TestClimberClasses(t *testing.T) {
 		for i := range run.design.Label {
 			run.design.Label[i] = float64(int(run.design.Label[i]+1) % 3)
 		}
-		c, err := run.newClimber(run.design)
-		require.NoError(t, err)
+		c := kit.Must(run.newClimber(run.design))
 		for range 3 {
 			for _, lambda := range []float64{0.9, 3e-2, 3e-3, 1e-3, 1e-4, 1e-3} {
 				steps := len(c.pairs)
@@ -334,22 +327,22 @@ func TestTuneClasses(t *testing.T) {
 	predict := func(model string) [][]string {
 		stdout, stderr := ok(t, "tune", "-apply", model, test)
 		assert.Contains(t, stderr, "accuracy")
-		return cells(t, stdout)
+		return cells(stdout)
 	}
-	joint, labels := predict(model), cells(t, readText(t, test))[1:]
+	joint, labels := predict(model), cells(readText(t, test))[1:]
 	several, rest := make([][]float64, 3), make([][]float64, 3)
 	assert.Equal(t, []string{"row", "probability a", "probability b", "probability c", "class"}, joint[0])
 	for k := range rest {
 		class := string(rune('a' + k))
 		m, one, _ := tuneWith(t, train, "-class", class, "-folds", "3")
 		assert.Equal(t, []string{"not " + class, class}, m.Classes)
-		several[k], rest[k] = numbers(t, joint, k+1), numbers(t, predict(one), 2)
+		several[k], rest[k] = numbers(joint, k+1), numbers(predict(one), 2)
 	}
 	loss, others := 0.0, 0.0
 	for i, row := range labels {
 		k, s := int(row[4][0]-'a'), slices.Clone(m.RawIntercepts)
 		for _, f := range m.Features {
-			mat.Axpy(s, numbers(t, [][]string{nil, row}, f.Index-1)[0], f.Coefficients)
+			mat.Axpy(s, numbers([][]string{nil, row}, f.Index-1)[0], f.Coefficients)
 		}
 		assert.InDelta(t, math.Log(several[0][i]/several[1][i]), s[0]-s[1], 1e-3)
 		loss -= math.Log(several[k][i]) / 900

@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"stable/bench/kit"
 	"stable/bench/kit/kittest"
 	"stable/bilevel"
 )
@@ -25,9 +26,7 @@ func TestRefuses(t *testing.T) {
 	altered := func(change func(m *model)) string {
 		m := *good
 		change(&m)
-		b, err := json.Marshal(m)
-		require.NoError(t, err)
-		return writeText(t, "m.json", string(b))
+		return writeText(t, "m.json", string(kit.Must(json.Marshal(m))))
 	}
 	torn := readText(t, goodPath)[:2000]
 	rows := func(n int, line string) string { return strings.Repeat(line+"\n", n) }
@@ -272,8 +271,7 @@ func TestCheckpointSize(t *testing.T) {
 	path := worth(t, 500, 5, 1)
 	s := searchOn(t, options{Seed: 1, Solver: solverSAA, Lo: 1e-5, Hi: 10, Loss: "logistic"}, path)
 	require.NoError(t, s.begin(1))
-	_, err := s.engine.solver.Run(context.Background(), bilevel.Run{Steps: 1000})
-	require.NoError(t, err)
+	_ = kit.Must(s.engine.solver.Run(context.Background(), bilevel.Run{Steps: 1000}))
 	var saved bytes.Buffer
 	require.NoError(t, s.engine.solver.Save(&saved))
 	assert.Less(t, saved.Len(), len(readText(t, path))*3/4)
