@@ -85,7 +85,8 @@ func (d *Data) readRecords(rd *records, lab *labels, opt *ReadOptions) error {
 		return errors.New("no rows")
 	}
 	for j, c := range l.numerals {
-		if c.group != "" && c.whole != "" && !c.decimal {
+		unclear := c.group != "" && c.whole != "" && !c.decimal
+		if unclear && (j == l.target || slices.Contains(l.keep, j)) {
 			rd.line = c.line
 			return marked{fmt.Errorf("column %s holds %q, but elsewhere %q: a comma before decimals, or between thousands? "+
 				"want digits alone, with a point before decimals", quote(l.names[j]), c.group, c.whole), ErrCell}

@@ -257,6 +257,8 @@ func TestReadCSVColumns(t *testing.T) {
 	w := mustCSV(t, "id\ta\tb\n1,234\t1,5\t0\n1.234\t2.5\t1\n", ReadOptions{ID: "id"})
 	assert.Equal(t, []string{"1,234", "1.234"}, w.IDs)
 	assert.Equal(t, [][]float64{{1.5}, {2.5}}, denseRows(w)[:2])
+	mustCSV(t, "id\ta\tc\tb\n6,337\t1\t6,337\t0\n612\t2\t612\t1\n",
+		ReadOptions{ID: "id", Drop: []string{"c"}}) // whose commas are nobody's
 	w.IDs = w.IDs[:1]
 	assert.ErrorContains(t, w.Check(), "1 names for 2 rows")
 
