@@ -181,6 +181,8 @@ func TestAwkwardFiles(t *testing.T) {
 		{"first.csv", first, `-label names the column of the label, where it is not the last`, nil},
 		{"void.csv", "a,b,y\n1,,x\n2,NA,z\n", `void.csv: column "b" has no value (-drop leaves`, []string{"-impute", "mean"}},
 		{"first.csv", first, "", []string{"-label", "bought"}},
+		{"table.parquet", "PAR1\x15\x04\x15", "table.parquet: a Parquet file", nil},
+		{"par.csv", strings.Replace(good, "age", "PAR1", 1), "", nil},
 		{"packed.zst", "\x28\xb5\x2f\xfd\x04\x58", "packed.zst: a zstd file", nil},
 		{"weka.arff", "% remark\n@RELATION shop\n@attribute age numeric\n@data\n1,yes\n", "weka.arff: ARFF", nil},
 		{"apart.csv", "a,b,class\n" + strings.Repeat("1,2,x\n2,1,y\n3,5,z\n", 4), "", nil},

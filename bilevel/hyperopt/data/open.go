@@ -82,7 +82,7 @@ var foreigners = [][2]string{
 	{"PK\x03\x04", "a spreadsheet or another zip file: save the table as CSV text"},
 	{"\x28\xb5\x2f\xfd", "a zstd file: unpack it first (zstd -d)"},
 	{"\xfd7zXZ", "an xz file: unpack it first (xz -d)"},
-	{"PAR1", "a Parquet file: save the table as CSV text"},
+	{"PAR1\x15", "a Parquet file: save the table as CSV text"},
 	{"{", "JSON, but this wants CSV or LIBSVM text"},
 	{"[", "JSON, but this wants CSV or LIBSVM text"},
 	{"<!", "HTML or XML, but this wants CSV or LIBSVM text"},
