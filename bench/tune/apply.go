@@ -92,8 +92,6 @@ func (m *model) open(o options, path string) (d *data.Data, labelled bool, err e
 	}
 	if errors.Is(err, data.ErrNoHeader) {
 		return nil, false, fmt.Errorf("%w (the model finds columns by their names: it takes the header of its training rows)", err)
-	} else if err != nil {
-		return nil, false, hint(err, true)
 	}
-	return d, !opt.Unlabelled, nil
+	return d, !opt.Unlabelled, hint(err, true)
 }
