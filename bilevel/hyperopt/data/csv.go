@@ -66,7 +66,7 @@ func (d *Data) readRecords(rd *records, lab *labels, opt *ReadOptions) error {
 	if l.target >= 0 {
 		d.LabelName = l.names[l.target]
 	}
-	lab.column, d.Features, d.Dim = d.LabelName, l.pick(l.keep), len(l.keep)
+	d.Features, d.Dim = l.pick(l.keep), len(l.keep)
 	var t table
 	if opt.Headerless {
 		if err := d.record(head, l, lab, opt, &t, top); err != nil {
@@ -261,7 +261,7 @@ func (d *Data) record(fields []string, l *layout, lab *labels, opt *ReadOptions,
 	if l.target >= 0 {
 		var err error
 		if label, err = labelOf(lab, strings.TrimSpace(fields[l.target])); err != nil {
-			return marked{fmt.Errorf("label column %s: %w", quote(lab.column), err), ErrLabel}
+			return marked{fmt.Errorf("label column %s: %w", quote(d.LabelName), err), ErrLabel}
 		}
 	}
 	d.Label = append(d.Label, label)

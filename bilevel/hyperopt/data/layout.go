@@ -193,10 +193,9 @@ func newClass[T text](s T) class {
 
 type labels struct {
 	regression bool
-	rest       bool   // classes[0] stands against the rest
-	forced     bool   // there are no other classes
-	most       int    // number of classes
-	column     string // the name of their column, for messages
+	rest       bool // classes[0] stands against the rest
+	forced     bool // there are no other classes
+	most       int  // number of classes
 	classes    []class
 }
 
