@@ -19,37 +19,31 @@ type Column struct {
 	FillLevel string   `json:"fill_level,omitempty"`
 }
 
-type table struct {
-	cells [][]string
-	lines []int // of the rows, in the file
-	wrong int   // that of an error; 0: of no line
-}
-
 func (o *ReadOptions) wide() bool {
 	return o.Categorical || o.Impute != "" || len(o.Drop) > 0 || o.Columns != nil
 }
 
-func (t *table) finish(d *Data, opt *ReadOptions) (err error) {
+func (rd *records) finish(d *Data, opt *ReadOptions) (err error) {
 	if d.Columns = opt.Columns; d.Columns == nil {
 		for k, name := range d.Features {
-			c, err := t.measure(k, name, opt)
+			c, err := rd.measure(k, name, opt)
 			if err != nil {
 				return err
 			}
 			d.Columns = append(d.Columns, c)
 		}
 	}
-	return t.encode(d, opt)
+	return rd.encode(d, opt)
 }
 
 const mostLevels = 100
 
-func (t *table) measure(k int, name string, opt *ReadOptions) (Column, error) {
+func (rd *records) measure(k int, name string, opt *ReadOptions) (Column, error) {
 	c := Column{Name: name}
 	var numbers []float64
 	texts := map[string]int{}
 	filled := 0
-	for i, row := range t.cells {
+	for i, row := range rd.cells {
 		v, err := parseCell(row[k])
 		switch {
 		case err == nil:
@@ -57,7 +51,7 @@ func (t *table) measure(k int, name string, opt *ReadOptions) (Column, error) {
 		case isMissing(err) && opt.Impute != "":
 			continue
 		case err != ErrNumber || !opt.Categorical:
-			t.wrong = t.lines[i]
+			rd.line = rd.lines[i]
 			return c, cellError(c.Name, row[k], err)
 		}
 		texts[row[k]]++
@@ -71,7 +65,7 @@ func (t *table) measure(k int, name string, opt *ReadOptions) (Column, error) {
 		c.Fill = &fill
 	case len(texts) > mostLevels:
 		return c, marked{fmt.Errorf("column %s holds %d different texts in %d rows, %d of them numbers, want at most %d",
-			quote(c.Name), len(texts), len(t.cells), len(numbers), mostLevels), ErrCell}
+			quote(c.Name), len(texts), len(rd.cells), len(numbers), mostLevels), ErrCell}
 	default:
 		c.Levels = slices.Sorted(maps.Keys(texts))
 		c.FillLevel = slices.MaxFunc(c.Levels, func(a, b string) int { return texts[a] - texts[b] })
@@ -93,7 +87,7 @@ func middle(numbers []float64, how string) float64 {
 	return numbers[(n-1)/2]/2 + numbers[n/2]/2
 }
 
-func (t *table) encode(d *Data, opt *ReadOptions) error {
+func (rd *records) encode(d *Data, opt *ReadOptions) error {
 	d.Features = []string{}
 	first := make([]int, len(d.Columns)) // feature of each column
 	for k, c := range d.Columns {
@@ -103,7 +97,7 @@ func (t *table) encode(d *Data, opt *ReadOptions) error {
 	if d.Dim = len(d.Features); d.Dim > MaxIndex {
 		return fmt.Errorf("%d features, more than the %d that are supported", d.Dim, MaxIndex)
 	}
-	for i, row := range t.cells {
+	for i, row := range rd.cells {
 		for k, c := range d.Columns {
 			j, v, err := c.value(row[k])
 			if err != nil && opt.Impute != "" && (c.Levels != nil || c.Fill != nil && isMissing(err)) {
@@ -113,7 +107,7 @@ func (t *table) encode(d *Data, opt *ReadOptions) error {
 				}
 			}
 			if err != nil {
-				t.wrong = t.lines[i]
+				rd.line = rd.lines[i]
 				return cellError(c.Name, row[k], err)
 			}
 			if v != 0 {

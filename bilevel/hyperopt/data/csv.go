@@ -62,20 +62,19 @@ func (d *Data) readRecords(rd *records, lab *labels, opt *ReadOptions) error {
 	if err != nil {
 		return err
 	}
-	l.commas, l.numerals = commas, make([]numerals, len(names))
+	rd.layout, l.commas, l.numerals = l, commas, make([]numerals, len(names))
 	if l.target >= 0 {
 		d.LabelName = l.names[l.target]
 	}
 	d.Features, d.Dim = l.pick(l.keep), len(l.keep)
-	var t table
 	if opt.Headerless {
-		if err := d.record(head, l, lab, opt, &t, top); err != nil {
+		if err := d.record(head, rd, lab, opt); err != nil {
 			return err
 		}
 	}
 	for rd.line = line; next != io.EOF; record, next = rd.next() {
 		if err = next; err == nil {
-			err = d.record(record, l, lab, opt, &t, rd.line)
+			err = d.record(record, rd, lab, opt)
 		}
 		if err != nil {
 			return err
@@ -93,17 +92,21 @@ func (d *Data) readRecords(rd *records, lab *labels, opt *ReadOptions) error {
 		}
 	}
 	if opt.wide() {
-		err = t.finish(d, opt)
-		rd.line = t.wrong
-		return err
+		rd.line = 0 // an error that is not of a cell has none
+		return rd.finish(d, opt)
 	}
 	return nil
 }
 
 type records struct {
-	csv   *csv.Reader
-	limit recordReader
-	line  int
+	csv    *csv.Reader
+	limit  recordReader
+	line   int // of the last record, or of an error
+	layout *layout
+
+	// Of a table whose columns are to be measured:
+	cells [][]string
+	lines []int
 }
 
 func newRecords(b *bufio.Reader) *records {
@@ -242,8 +245,8 @@ func (l *layout) note(fields []string, line int) {
 	}
 }
 
-func (d *Data) record(fields []string, l *layout, lab *labels, opt *ReadOptions, t *table, line int) error {
-	n := len(l.names)
+func (d *Data) record(fields []string, rd *records, lab *labels, opt *ReadOptions) error {
+	l, n := rd.layout, len(rd.layout.names)
 	if n > 1 && len(fields) == 1 && strings.TrimSpace(fields[0]) == "" {
 		return nil
 	}
@@ -254,7 +257,7 @@ func (d *Data) record(fields []string, l *layout, lab *labels, opt *ReadOptions,
 		d.IDs = append(d.IDs, cleaned(fields[l.id:l.id+1])...)
 	}
 	if l.commas {
-		l.note(fields, line)
+		l.note(fields, rd.line)
 		decimalPoints(fields)
 	}
 	label := 0.0
@@ -270,7 +273,7 @@ func (d *Data) record(fields []string, l *layout, lab *labels, opt *ReadOptions,
 		for k, j := range l.keep {
 			row[k] = fields[j]
 		}
-		t.cells, t.lines = append(t.cells, cleaned(row)), append(t.lines, line)
+		rd.cells, rd.lines = append(rd.cells, cleaned(row)), append(rd.lines, rd.line)
 		return nil
 	}
 	for k, j := range l.keep {
