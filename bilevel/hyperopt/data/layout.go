@@ -103,14 +103,11 @@ func (l *layout) find(free []bool, opt *ReadOptions) (err error) {
 	default:
 		l.target = len(l.names) - 1
 	}
-	l.drop(free, opt)
-	if l.target >= 0 && !free[l.target] {
+	l.keep = l.rest(free, opt)
+	if k := slices.Index(l.keep, l.target); k >= 0 {
+		l.keep = slices.Delete(l.keep, k, k+1)
+	} else if l.target >= 0 {
 		return fmt.Errorf("column %s is the label, and cannot be dropped, or name the rows", quote(l.names[l.target]))
-	}
-	for j := range l.names {
-		if free[j] && j != l.target {
-			l.keep = append(l.keep, j)
-		}
 	}
 	absent := slices.Sorted(slices.Values(opt.Drop))
 	absent = slices.DeleteFunc(absent, func(name string) bool { return slices.Contains(l.names, name) })
@@ -123,10 +120,14 @@ func (l *layout) find(free []bool, opt *ReadOptions) (err error) {
 	return nil
 }
 
-func (l *layout) drop(free []bool, opt *ReadOptions) {
+// rest returns the columns that are free, and not to be dropped.
+func (l *layout) rest(free []bool, opt *ReadOptions) (columns []int) {
 	for j, name := range l.names {
-		free[j] = free[j] && !slices.Contains(opt.Drop, name)
+		if free[j] && !slices.Contains(opt.Drop, name) {
+			columns = append(columns, j)
+		}
 	}
+	return columns
 }
 
 func (l *layout) match(free []bool, fixed []string, opt *ReadOptions) error {
@@ -138,13 +139,7 @@ func (l *layout) match(free []bool, fixed []string, opt *ReadOptions) error {
 			l.target, free[j] = j, false
 		}
 	}
-	l.drop(free, opt)
-	var rest []int
-	for j, is := range free {
-		if is {
-			rest = append(rest, j)
-		}
-	}
+	rest := l.rest(free, opt)
 	if n := len(rest) - 1; n >= 0 && opt.LabelColumn == "" && (n == 0 || rest[n] == len(free)-1) {
 		l.target, rest = rest[n], rest[:n]
 	}
