@@ -48,7 +48,7 @@ func applyModel(o options, path string, out kit.Terminal) error {
 }
 
 func (m *model) measure(label, scores []float64) (loss float64, quality string, value float64) {
-	kind, n := m.scale()
+	kind, n := m.Options.kind(m.Classes)
 	d := &data.Data{Dim: n, RowPtr: []int{0}, Val: scores, Label: label}
 	for i := range scores {
 		d.Col = append(d.Col, int32(i%n))
@@ -61,18 +61,19 @@ func (m *model) measure(label, scores []float64) (loss float64, quality string, 
 		one[k*n+k] = 1
 	}
 	loss = kind.Mean(d, one)
-	if m.classification() {
-		return loss, "accuracy", hyperopt.Accuracy(d, one)
+	if m.Options.regression() {
+		return loss, "rmse", math.Sqrt(2 * loss)
 	}
-	return loss, "rmse", math.Sqrt(2 * loss)
+	return loss, "accuracy", hyperopt.Accuracy(d, one)
 }
 
 // A CSV file without the column of labels is found by its header.
 func (m *model) open(o options, path string) (d *data.Data, labelled bool, err error) {
-	opt := data.ReadOptions{Dim: m.Dim, LabelColumn: m.Options.Label, Regression: !m.classification(),
-		Class: m.Options.Class, Classes: m.Classes, Several: true, Columns: m.Columns, Features: m.names(),
-		Drop: append(m.Options.Drop, o.Drop...), ID: o.ID, Impute: cmp.Or(o.Impute, m.Options.Impute), Headerless: m.Options.Headerless,
-		Unlabelled: o.unlabelled}
+	of := m.Options
+	opt := data.ReadOptions{Dim: m.Dim, LabelColumn: of.Label, Regression: of.regression(),
+		Class: of.Class, Classes: m.Classes, Several: true, Columns: m.Columns, Features: m.names(),
+		Drop: append(of.Drop, o.Drop...), ID: o.ID, Impute: cmp.Or(o.Impute, of.Impute),
+		Headerless: of.Headerless, Unlabelled: o.unlabelled}
 	if m.Options.ID != "" {
 		opt.Drop = append(opt.Drop, m.Options.ID)
 	}

@@ -79,11 +79,9 @@ func (m *newton) minimise(y, x []float64) error {
 }
 
 func (t *search) newClimber(rows *data.Data) (*climber, error) {
-	c := &climber{rows: rows, heaviest: t.Hi, outputs: 1,
-		options: hyperopt.Options{Loss: t.loss(), PenaliseIntercept: t.Intercept == penalised}}
-	if c.options.Loss == hyperopt.Softmax {
-		c.outputs = len(t.classes)
-	}
+	loss, outputs := t.kind(t.classes)
+	c := &climber{rows: rows, heaviest: t.Hi, outputs: outputs,
+		options: hyperopt.Options{Loss: loss, PenaliseIntercept: t.Intercept == penalised}}
 	c.y = make([]float64, c.outputs*rows.Dim)
 	features := rows.Dim - len(c.rest())
 	if c.outputs > 1 && features < rows.Dim {

@@ -8,7 +8,6 @@ import (
 	"strconv"
 
 	"stable/bench/kit"
-	"stable/bilevel/hyperopt"
 	"stable/bilevel/hyperopt/data"
 )
 
@@ -49,7 +48,7 @@ const mostFeatures = 4095
 
 func readData(o options, paths []string) (*dataSet, error) {
 	s := &dataSet{target: targetScale{0, 1}}
-	regression := losses[o.Loss] == hyperopt.Squared
+	regression := o.regression()
 	var sets []*data.Data
 	for _, path := range paths {
 		d, file, err := kit.OpenData(path,

@@ -15,7 +15,6 @@ import (
 	"strings"
 
 	"stable/bench/kit"
-	"stable/bilevel/hyperopt"
 	"stable/bilevel/hyperopt/data"
 	"stable/mat"
 )
@@ -171,7 +170,7 @@ func (m *model) check() error {
 		wrong(m.Format != modelFormat, "not a model written by tune: its format is %q, want %q", m.Format, modelFormat),
 		wrong(m.Version != modelVersion, "a model of version %d, want %d", m.Version, modelVersion),
 		wrong(!loss, "unknown loss %q", m.Options.Loss),
-		wrong(m.classification() && (len(m.Classes) < 2 || m.Classes[0] == m.Classes[1]),
+		wrong(!m.Options.regression() && (len(m.Classes) < 2 || m.Classes[0] == m.Classes[1]),
 			"classes %q, want two or more", m.Classes),
 		wrong(len(m.Classes) > 2 && len(m.Intercepts) != len(m.Classes),
 			"%d intercepts for %d classes", len(m.Intercepts), len(m.Classes)),
@@ -196,15 +195,6 @@ func (m *model) check() error {
 
 func isFinite(values ...float64) bool { return mat.NotFinite(values) < 0 }
 
-func (m *model) classification() bool { return losses[m.Options.Loss] == hyperopt.Logistic }
-
-func (m *model) scale() (loss hyperopt.Loss, scores int) {
-	if len(m.Classes) > 2 {
-		return hyperopt.Softmax, len(m.Classes)
-	}
-	return losses[m.Options.Loss], 1
-}
-
 func (m *model) names() (list []string) {
 	for _, f := range m.Features {
 		list = append(list, f.Name)
@@ -216,7 +206,7 @@ func (m *model) names() (list []string) {
 }
 
 func (m *model) scores(d *data.Data) []float64 {
-	_, n := m.scale()
+	_, n := m.Options.kind(m.Classes)
 	list, row := make([]float64, d.Rows()*n), make([]float64, d.Dim)
 	for i := range d.Rows() {
 		s := list[i*n : (i+1)*n]
@@ -241,7 +231,7 @@ func (m *model) scores(d *data.Data) []float64 {
 }
 
 func (m *model) writePredictions(to io.Writer, id string, ids []string, scores []float64) error {
-	_, n := m.scale()
+	_, n := m.Options.kind(m.Classes)
 	record := []string{"row"}
 	if ids != nil {
 		record = append(record, id)
@@ -252,7 +242,7 @@ func (m *model) writePredictions(to io.Writer, id string, ids []string, scores [
 			record = append(record, "probability "+class)
 		}
 		record = append(record, "class")
-	case m.classification():
+	case !m.Options.regression():
 		record = append(record, "score", "probability", "class")
 	default:
 		record = append(record, "prediction")
@@ -274,7 +264,7 @@ func (m *model) append(record []string, scores []float64) []string {
 	most, total, class := slices.Max(scores), 0.0, 0
 	if len(scores) == 1 {
 		record = append(record, strconv.FormatFloat(most, 'g', -1, 64))
-		if !m.classification() {
+		if m.Options.regression() {
 			return record
 		}
 		class = b2i(most > 0)

@@ -66,13 +66,9 @@ func (t *search) plan() error {
 	return nil
 }
 
-func (t *search) regression() bool { return losses[t.Loss] == hyperopt.Squared }
-
 func (t *search) loss() hyperopt.Loss {
-	if len(t.classes) > 2 {
-		return hyperopt.Softmax
-	}
-	return losses[t.Loss]
+	loss, _ := t.kind(t.classes)
+	return loss
 }
 
 func fewest(d *data.Data, regression bool) int {

@@ -191,7 +191,6 @@ func (o *options) spare(files []string) error {
 
 func (o *options) check(files int) error {
 	_, loss := losses[o.Loss]
-	squared := losses[o.Loss] == hyperopt.Squared
 	if o.Solver == solverAuto && o.Steps != 0 {
 		o.Solver = solverSAA
 	}
@@ -202,9 +201,10 @@ func (o *options) check(files int) error {
 		wrong(!loss, "-loss is %q, want logistic or squared", o.Loss),
 		wrong(!slices.Contains([]string{solverAuto, solverExact, solverSAA}, o.Solver),
 			"-solver is %q, want auto, exact or saa", o.Solver),
-		wrong(o.Clean && (squared || o.Solver == solverSAA || o.Steps != 0), "-clean goes with classes and -solver exact"),
+		wrong(o.Clean && (o.regression() || o.Solver == solverSAA || o.Steps != 0),
+			"-clean goes with classes and -solver exact"),
 		wrong(o.Hi > 1e100, "-hi is %v, want ≤ 1e100", o.Hi),
-		wrong(o.Class != "" && squared, "-class goes with -loss logistic"),
+		wrong(o.Class != "" && o.regression(), "-class goes with -loss logistic"),
 		wrong(!slices.Contains([]string{"", "median", "mean"}, o.Impute), "-impute is %q, want median or mean", o.Impute),
 		wrong(o.Folds < 0, "-folds is %d, want ≥ 1", o.Folds),
 		wrong(o.Solver == solverExact && o.Steps != 0, "-steps goes with -solver saa"),
@@ -217,6 +217,16 @@ func (o *options) checkShared(steps int, intercepts ...string) error {
 		wrong(!slices.Contains(intercepts, o.Intercept), "-intercept is %q, want %s", o.Intercept, strings.Join(intercepts, " or ")),
 		wrong(steps < 1, "-steps is %d, want ≥ 1", steps),
 		wrong(!(o.Lo > 0 && o.Lo < o.Hi) || math.IsInf(o.Hi, 1), "-lo %v -hi %v, want 0 < lo < hi", o.Lo, o.Hi))
+}
+
+func (o *options) regression() bool { return losses[o.Loss] == hyperopt.Squared }
+
+// kind returns the loss of a model of these classes, and the number of its predictors.
+func (o *options) kind(classes []string) (loss hyperopt.Loss, outputs int) {
+	if len(classes) > 2 {
+		return hyperopt.Softmax, len(classes)
+	}
+	return losses[o.Loss], 1
 }
 
 func wrong(so bool, format string, args ...any) error {
