@@ -261,24 +261,21 @@ func (m *model) writePredictions(to io.Writer, id string, ids []string, scores [
 }
 
 func (m *model) append(record []string, scores []float64) []string {
-	most, total, class := slices.Max(scores), 0.0, 0
+	most, total := slices.Max(scores), 0.0
 	if len(scores) == 1 {
 		record = append(record, strconv.FormatFloat(most, 'g', -1, 64))
 		if m.Options.regression() {
 			return record
 		}
-		class = b2i(most > 0)
-		record = append(record, sixDigits(1/(1+math.Exp(-most))))
-	} else {
-		class = slices.Index(scores, most)
-		for _, s := range scores {
-			total += math.Exp(s - most)
-		}
-		for _, s := range scores {
-			record = append(record, sixDigits(math.Exp(s-most)/total))
-		}
+		return append(record, sixDigits(1/(1+math.Exp(-most))), m.Classes[b2i(most > 0)])
 	}
-	return append(record, m.Classes[class])
+	for _, s := range scores {
+		total += math.Exp(s - most)
+	}
+	for _, s := range scores {
+		record = append(record, sixDigits(math.Exp(s-most)/total))
+	}
+	return append(record, m.Classes[slices.Index(scores, most)])
 }
 
 func sixDigits(v float64) string { return strconv.FormatFloat(v, 'g', 6, 64) }
