@@ -22,13 +22,10 @@ type Scaler struct {
 // features of which a tenth of the entries is stored, and scales the others as MaxAbs does.
 func FitScaler(d *Data) *Scaler {
 	m, s, as := MaxAbs(d), Standardise(d), true
-	stored := make([]int, d.Dim)
-	for _, c := range d.Col {
-		stored[c]++
-	}
+	_, _, stored := spans(d)
 	for j, f := range m.Factor {
 		as = as && f >= 1 && f <= 2 && math.Abs(s.Shift[j]*s.Factor[j]) < 10
-		if 10*stored[j] < d.Rows() {
+		if 10*stored[j] < float64(d.Rows()) {
 			s.Shift[j], s.Factor[j] = 0, f
 			s.sparse++
 		}
@@ -65,7 +62,7 @@ const least = 1e-303
 
 // Constant returns the features that have one value in all rows, up to 1e-303.
 func Constant(d *Data) (features []int) {
-	lo, hi := spans(d)
+	lo, hi, _ := spans(d)
 	for j := range lo {
 		if hi[j]/2-lo[j]/2 < least {
 			features = append(features, j)
@@ -74,31 +71,31 @@ func Constant(d *Data) (features []int) {
 	return features
 }
 
-func spans(d *Data) (lo, hi []float64) {
+// spans returns the least and the largest value of each feature, and in how many rows it is stored.
+func spans(d *Data) (lo, hi, stored []float64) {
 	lo, hi = slices.Repeat([]float64{math.Inf(1)}, d.Dim), slices.Repeat([]float64{math.Inf(-1)}, d.Dim)
-	count := make([]int, d.Dim)
+	stored = make([]float64, d.Dim)
 	for k, c := range d.Col {
 		lo[c], hi[c] = min(lo[c], d.Val[k]), max(hi[c], d.Val[k])
-		count[c]++
+		stored[c]++
 	}
-	for j, n := range count {
-		if n < d.Rows() {
+	for j, n := range stored {
+		if n < float64(d.Rows()) {
 			lo[j], hi[j] = min(lo[j], 0), max(hi[j], 0)
 		}
 	}
-	return lo, hi
+	return lo, hi, stored
 }
 
 // Standardise returns the map to mean 0 and standard deviation 1 (divisor: number of rows). A
 // constant column is only shifted. Zeros are filled: see Apply.
 func Standardise(d *Data) *Scaler {
 	n := float64(d.Rows())
-	lo, hi := spans(d)
-	mean, square, rest := make([]float64, d.Dim), make([]float64, d.Dim), slices.Repeat([]float64{n}, d.Dim)
+	lo, hi, stored := spans(d)
+	mean, square := make([]float64, d.Dim), make([]float64, d.Dim)
 	unit := make([]float64, d.Dim) // a power of two above half of each deviation
 	for k, c := range d.Col {
 		mean[c] += d.Val[k] / n
-		rest[c]--
 	}
 	for j := range mean {
 		if lo[j] == hi[j] {
@@ -107,7 +104,7 @@ func Standardise(d *Data) *Scaler {
 		_, exp := math.Frexp(max(hi[j]/2-mean[j]/2, mean[j]/2-lo[j]/2))
 		unit[j] = math.Ldexp(1, exp-1)
 		r := mean[j] / 2 / unit[j]
-		square[j] = rest[j] / n * r * r
+		square[j] = (n - stored[j]) / n * r * r
 	}
 	for k, c := range d.Col {
 		r := (d.Val[k]/2 - mean[c]/2) / unit[c]
@@ -125,7 +122,7 @@ func Standardise(d *Data) *Scaler {
 
 // MaxAbs returns the map to largest absolute value 1. It keeps zeros and empty columns.
 func MaxAbs(d *Data) *Scaler {
-	lo, hi := spans(d)
+	lo, hi, _ := spans(d)
 	f := slices.Repeat([]float64{1}, d.Dim)
 	for j := range f {
 		if most := max(-lo[j], hi[j]); most >= least {
