@@ -275,7 +275,8 @@ func (m *model) append(record []string, scores []float64) []string {
 	for _, s := range scores {
 		record = append(record, sixDigits(math.Exp(s-most)/total))
 	}
-	return append(record, m.Classes[slices.Index(scores, most)])
+	class := max(slices.Index(scores, most), 0) // where scores overflow, all may be NaN
+	return append(record, m.Classes[class])
 }
 
 func sixDigits(v float64) string { return strconv.FormatFloat(v, 'g', 6, 64) }

@@ -350,4 +350,5 @@ func TestTuneClasses(t *testing.T) {
 	}
 	assert.InEpsilon(t, chosen(m).Test["loss"], loss, 1e-4)
 	assert.Less(t, loss, others)
+	assert.Equal(t, []string{"NaN", "NaN", "NaN", "a"}, m.append(nil, []float64{math.NaN(), 1, 2}))
 }
