@@ -2,6 +2,7 @@ package hyperopt
 
 import (
 	"math"
+	"slices"
 
 	"stable/bilevel/hyperopt/data"
 )
@@ -68,16 +69,11 @@ func Accuracy(d *data.Data, y []float64) float64 {
 	if len(y) == 0 || d.Dim == 0 || len(y)%d.Dim != 0 {
 		panic("hyperopt: Accuracy: dimension mismatch")
 	}
-	right := 0
+	t, right := make([]float64, len(y)/d.Dim), 0
 	for i, b := range d.Label {
-		col, val := d.Row(i)
-		most, best := dot(col, val, y), 0
-		for k := 1; k < len(y)/d.Dim; k++ {
-			if t := dot(col, val, y[k*d.Dim:(k+1)*d.Dim]); t > most {
-				most, best = t, k
-			}
-		}
-		if len(y) > d.Dim && float64(best) == b || len(y) == d.Dim && (most > 0) == (b > 0) {
+		scores(t, d, y, i)
+		best := slices.Index(t, slices.Max(t))
+		if len(t) > 1 && float64(best) == b || len(t) == 1 && (t[0] > 0) == (b > 0) {
 			right++
 		}
 	}
