@@ -124,10 +124,9 @@ func TestModels(t *testing.T) {
 		}
 		lo, hi := p.Box()
 		p.Start(x, y)
-		r, err := check.Problem(p, check.Options{
+		r := bileveltest.Must(check.Problem(p, check.Options{
 			Set: bilevel.Box{Lo: lo, Hi: hi}, Center: x, ScaleX: 0.2, ScaleY: 0.3, MuG: p.StrongConvexity(),
-		})
-		require.NoError(t, err)
+		}))
 		assert.NoError(t, r.Err())
 	})
 }
