@@ -17,51 +17,22 @@ func (m *newton) try(it *bilevel.Iteration, scout bool) (good bool, err error) {
 	copy(t.unit, p.unit)
 	copy(t.big, p.big)
 	copy(t.d, p.d)
-	way, tau, fall, size, doubt, long, mid := 0.0, 0.0, 0.0, 0.0, 0.0, false, c.rem
+	tau := 0.0
 	for i, si := range s {
 		tau = max(tau, math.Abs(si)/p.unit[i])
 	}
-	follow := func() error {
-		fall = 0
-		t.upper(c)
-		for i, si := range s {
-			if long {
-				fall += si * (p.h[i] + 4*mid[i] + t.h[i]) / 6
-			} else {
-				fall += si * (p.h[i] + t.h[i]) / 2
-			}
-		}
-		return it.Finite(t.h)
-	}
-	arrive := func(start bool) error {
-		m.step.to(t.x, p.x)
-		clear(p.w)
-		if m.step.follow(p.w, p); start {
-			copy(t.y, p.y)
-			mat.Axpy(t.y, 1, p.w)
-		}
-		way = p.normH(p.w)
-		err := m.read(it, t, p)
-		if err == nil && t.normH(t.u) > partly*way {
-			err = follow()
-		}
-		if err == nil && !(fall > -m.step.model) { // else F rises
-			if err = m.settle(it, t, p, way); err == nil {
-				err = follow()
-			}
-		}
-		return err
-	}
+	var mid []float64 // h in the middle of a long step
 	clear(p.w)
 	if m.step.follow(p.w, p); m.endless() && p.normH(p.w) > halved*p.norm { // a valley and a ridge may lie between
 		mat.Axpy(s, -0.5, s)
-		err = arrive(true)
+		_, _, err = m.arrive(it, nil, false)
 		mat.Axpy(s, 1, s)
+		mid = c.rem
 		copy(mid, t.h)
-		long = true
 	}
+	fall, way := 0.0, 0.0
 	if err == nil {
-		err = arrive(m.of > 0 || !scout || long)
+		fall, way, err = m.arrive(it, mid, m.of == 0 && scout && mid == nil)
 	}
 	unsettled := p.normH(p.u) > max(partly*way, tiny*p.norm)
 	if m.beyond(err) && (tau > 0 || !m.whole()) {
@@ -77,37 +48,14 @@ func (m *newton) try(it *bilevel.Iteration, scout bool) (good bool, err error) {
 	if err != nil {
 		return false, err
 	}
+	rho := m.ratio(fall, way, tau, mid != nil)
 	if m.of > 0 {
-		doubt = m.doubt(t)
+		doubt := m.doubt(t)
 		if far := m.step.length; far > 0 {
 			m.rough = max(float64(m.of)*doubt*doubt/(far*far), m.rough/2)
 		}
-	}
-	rem := c.rem
-	for i, si := range s {
-		size += 2 * math.Abs(si) * p.size[i]
-		rem[i] = t.h[i] - p.h[i]
-	}
-	for _, i := range c.free {
-		rem[i] -= mat.Dot(c.b.Row(i), s)
-	}
-	rho := fall / m.step.model
-	for j, y := range t.y {
-		p.w[j] -= y - p.y[j]
-		p.dy[j] = y - p.y[j]
-	}
-	if miss := p.normH(p.w); !t.convex || miss > way && miss > partly*p.norm || m.crossed() {
-		// y* went elsewhere: h between is not known
-		rho = -1
-	}
-	if rho < 0.25 && long && mat.Dot(s, t.h) > -mat.Dot(s, p.h)/64 { // a shorter step will do
-		rho = min(rho, 0.05)
-	}
-	if tau <= tiny || -m.step.model <= tiny*size { // below rounding
-		rho = 1
-	}
-	if m.of > 0 {
-		if (scout || !(doubt <= partly*math.Sqrt(m.noise))) && rho != -1 && !(fall-doubt*m.step.length > 0.05*m.step.model) {
+		unsure := scout || !(doubt <= partly*math.Sqrt(m.noise))
+		if unsure && rho != -1 && !(fall-doubt*m.step.length > 0.05*m.step.model) {
 			return false, errPart
 		}
 	}
@@ -123,12 +71,8 @@ func (m *newton) try(it *bilevel.Iteration, scout bool) (good bool, err error) {
 		return false, err
 	}
 	m.trust(rho, tau)
-	same := p.n == t.n // no sample was weighed otherwise
-	miss, far := c.normInv(rem, p.unit), m.step.length
-	if m.of > 0 || !slices.Equal(p.xa, p.xr) {
-		miss = max(0, miss-partly*math.Sqrt(m.noise))
-	}
-	if far > 0 && same {
+	if far := m.step.length; far > 0 && p.n == t.n { // else samples were weighed otherwise
+		miss := m.miss()
 		m.far = max(far, m.far/2)
 		m.slope, m.bow = max(miss/far, m.slope/4), max(miss/far/far, m.bow/4)
 	}
@@ -137,11 +81,87 @@ func (m *newton) try(it *bilevel.Iteration, scout bool) (good bool, err error) {
 	}
 	if m.whole() || math.Abs(rho-1) > 0.25 && !c.fresh && m.of == 0 {
 		c.epoch++
-		c.n = 4 * m.n()
+		c.n = 4 * m.n() // the next rows are asked of as many as when N has grown to that
 	}
 	c.fresh = false
 	m.now, m.to = t, p
 	return true, nil
+}
+
+// arrive reads at the end of the step, where y is settled, unless F rises there as much as it should fall; y may
+// stand where it is. fall is that of F, by the middle, too, if it is known, and way how far y should go.
+func (m *newton) arrive(it *bilevel.Iteration, mid []float64, stands bool) (fall, way float64, err error) {
+	p, t := m.now, m.to
+	m.step.to(t.x, p.x)
+	clear(p.w)
+	if m.step.follow(p.w, p); !stands {
+		copy(t.y, p.y)
+		mat.Axpy(t.y, 1, p.w)
+	}
+	way = p.normH(p.w)
+	if err = m.read(it, t, p); err == nil && t.normH(t.u) > partly*way {
+		fall, err = m.fall(it, mid)
+	}
+	if err == nil && !(fall > -m.step.model) {
+		if err = m.settle(it, t, p, way); err == nil {
+			fall, err = m.fall(it, mid)
+		}
+	}
+	return fall, way, err
+}
+
+// fall is that of F along the step, by the trapezoid rule, or Simpson's.
+func (m *newton) fall(it *bilevel.Iteration, mid []float64) (fall float64, err error) {
+	p, t := m.now, m.to
+	t.upper(m.curve)
+	for i, s := range m.step.s {
+		if mid != nil {
+			fall += s * (p.h[i] + 4*mid[i] + t.h[i]) / 6
+		} else {
+			fall += s * (p.h[i] + t.h[i]) / 2
+		}
+	}
+	return fall, it.Finite(t.h)
+}
+
+// ratio is ϱ.
+func (m *newton) ratio(fall, way, tau float64, long bool) float64 {
+	p, t, s, size := m.now, m.to, m.step.s, 0.0
+	for j, y := range t.y {
+		p.w[j] -= y - p.y[j]
+		p.dy[j] = y - p.y[j]
+	}
+	rho := fall / m.step.model
+	if miss := p.normH(p.w); !t.convex || miss > way && miss > partly*p.norm || m.crossed() {
+		// y* went elsewhere: h between is not known
+		rho = -1
+	}
+	if rho < 0.25 && long && mat.Dot(s, t.h) > -mat.Dot(s, p.h)/64 { // a shorter step will do
+		rho = min(rho, 0.05)
+	}
+	for i, si := range s {
+		size += 2 * math.Abs(si) * p.size[i]
+	}
+	if tau <= tiny || -m.step.model <= tiny*size { // below rounding
+		rho = 1
+	}
+	return rho
+}
+
+// miss is by how much the model missed h at the end of the step, in M⁻¹.
+func (m *newton) miss() float64 {
+	p, c := m.now, m.curve
+	for i, h := range m.to.h {
+		c.rem[i] = h - p.h[i]
+	}
+	for _, i := range c.free {
+		c.rem[i] -= mat.Dot(c.b.Row(i), m.step.s)
+	}
+	miss := c.normInv(c.rem, p.unit)
+	if m.of > 0 || !slices.Equal(p.xa, p.xr) {
+		miss = max(0, miss-partly*math.Sqrt(m.noise))
+	}
+	return miss
 }
 
 // crossed says that what an x_i without bounds acts on went elsewhere: p.w is by how much y* missed
