@@ -55,15 +55,16 @@ func newCurvature(dx, dy int) *curvature {
 	}
 }
 
-// left says that x_i has lost all but an eighth of the effect on y* that it had when its row was asked.
-func (c *curvature) left(i int, p *point) bool {
-	then, now := 0.0, 0.0
+// faded says that x_i has lost all but an eighth of the effect on y* that it had when its row was asked. On a sum,
+// where steps ask all terms, that would ask for more rows, to no use.
+func (m *newton) faded(i int) bool {
+	c, p, then, now := m.curve, m.now, 0.0, 0.0
 	for j, was := range c.j.Row(i) {
 		is := p.jt.At(i, j) / p.d[j]
 		then += was / p.d[j] * was / p.d[j]
 		now += is * is
 	}
-	return 64*now < then
+	return m.endless() && c.asked[i] > 0 && 64*now < then
 }
 
 // forget makes row i of B and E unknown: what they carried h_i by was of another point.
@@ -99,7 +100,7 @@ func (m *newton) learn(it *bilevel.Iteration, most int) (asked bool, err error) 
 	c, p := m.curve, m.now
 	cost := 0
 	for _, i := range c.free {
-		if c.asked[i] > 0 && c.left(i, p) {
+		if m.faded(i) {
 			c.asked[i] = min(c.asked[i], c.epoch-1)
 		}
 		if c.asked[i] < c.epoch {

@@ -165,7 +165,7 @@ func (m *newton) mayMove() {
 		lost := m.step.lost(i, span, p.unit[i])
 		lost = lost || p.f2[i] == 0 && math.Abs(x)+0x1p-20*p.unit[i] == math.Abs(x) // differences would be rounding
 		held := x <= lo && p.h[i] >= 0 || x >= hi && p.h[i] <= 0
-		if held && c.asked[i] > 0 && p.alone(i)*p.h[i] < 0 && c.left(i, p) {
+		if held && m.faded(i) && p.alone(i)*p.h[i] < 0 {
 			c.forget(i)
 			held = false
 		}
