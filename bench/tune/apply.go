@@ -94,5 +94,9 @@ func (m *model) open(o options, path string) (d *data.Data, labelled bool, err e
 	if errors.Is(err, data.ErrNoHeader) {
 		return nil, false, fmt.Errorf("%w (the model finds columns by their names: it takes the header of its training rows)", err)
 	}
+	if err == nil && d.Dim != m.Dim {
+		err = fmt.Errorf("%s: its columns are of %d features, those of the model of %d: was it changed by hand?",
+			path, d.Dim, m.Dim)
+	}
 	return d, !opt.Unlabelled, hint(err, true)
 }

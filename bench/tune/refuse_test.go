@@ -19,6 +19,7 @@ import (
 	"stable/bench/kit"
 	"stable/bench/kit/kittest"
 	"stable/bilevel"
+	"stable/bilevel/hyperopt/data"
 )
 
 func TestRefuses(t *testing.T) {
@@ -94,6 +95,8 @@ func TestRefuses(t *testing.T) {
 			m.Features = append([]feature{{}}, m.Features[1:]...)
 		})}},
 		{1, `unknown loss "x"`, []string{two, "-apply", altered(func(m *model) { m.Options.Loss = "x" })}},
+		{1, "its columns are of 2 features, those of the model of 30: was it", []string{two, "-unlabelled", "-apply",
+			altered(func(m *model) { m.Columns = []data.Column{{Name: "a"}, {Name: "b"}} })}},
 		{1, `two.csv:1: no column is named "mean radius"; there are "a", "b", "y"`, []string{two, "-apply", goodPath}},
 	}
 	main := []refusal{
