@@ -1,6 +1,7 @@
 package bilevel
 
 import (
+	"cmp"
 	"errors"
 	"math"
 
@@ -78,9 +79,7 @@ type stable struct {
 
 func (m STABLE) Start(it *Iteration) (Stepper, error) {
 	dx, dy := len(it.X()), len(it.Y())
-	if m.Tau == nil {
-		m.Tau = Power{C: 1, P: 0.5}
-	}
+	option.Default[Schedule](&m.Tau, Power{C: 1, P: 0.5})
 	for _, o := range [...]struct {
 		name, by string
 		v        float64
@@ -107,22 +106,15 @@ func (m STABLE) Start(it *Iteration) (Stepper, error) {
 		option.Finite("STABLE.ScaleY", m.ScaleY),
 		option.Positive("STABLE.Trust", m.Trust),
 		checkBounds("STABLE.", m.MuG, m.CGxy),
+		// 0 and nil are valid: the defaults, which Step knows.
+		option.Batch("STABLE.InitBatch", cmp.Or(m.InitBatch, 1)),
+		option.Schedule("STABLE.Alpha", cmp.Or[Schedule](m.Alpha, Constant(0)), math.Inf(1)),
+		option.Schedule("STABLE.Beta", cmp.Or[Schedule](m.Beta, Constant(0)), math.Inf(1)),
 	)
-	if m.InitBatch != 0 {
-		err = errors.Join(err, option.Batch("STABLE.InitBatch", m.InitBatch))
-	}
-	for i, s := range [...]Schedule{m.Alpha, m.Beta} {
-		if s != nil {
-			err = errors.Join(err, option.Schedule([...]string{"STABLE.Alpha", "STABLE.Beta"}[i], s, math.Inf(1)))
-		}
-	}
 	if err != nil {
 		return nil, err
 	}
 	est, err := NewEstimator(it.Oracle(), m.MuG, m.CGxy)
-	if err != nil {
-		return nil, err
-	}
 	r := &stable{
 		STABLE: m, est: est,
 		fx: make([]float64, dx), h: make([]float64, dx), dx: make([]float64, dx),
@@ -131,7 +123,7 @@ func (m STABLE) Start(it *Iteration) (Stepper, error) {
 	if m.Alpha == nil {
 		r.gradx = newAdagrad(it.Set(), dx, m.ScaleX)
 	}
-	return r, nil
+	return r, err
 }
 
 func (m *stable) Step(it *Iteration) error {

@@ -1,6 +1,7 @@
 package method
 
 import (
+	"cmp"
 	"errors"
 	"math"
 
@@ -285,10 +286,8 @@ func (m RSVRB) Start(it *bilevel.Iteration) (bilevel.Stepper, error) {
 		schedule("RSVRB.Tau", &m.Tau, stormWeight, 1),
 		option.Finite("RSVRB.MuG", m.MuG),
 		option.Positive("RSVRB.CGxy", m.CGxy),
+		option.Batch("RSVRB.InitBatch", cmp.Or(m.InitBatch, 1)), // 0 is the default
 	)
-	if m.InitBatch != 0 {
-		err = errors.Join(err, option.Batch("RSVRB.InitBatch", m.InitBatch))
-	}
 	if err != nil {
 		return nil, err
 	}

@@ -155,9 +155,7 @@ type BSA struct {
 func (BSA) Name() string { return "BSA" }
 
 func (m BSA) Start(it *bilevel.Iteration) (bilevel.Stepper, error) {
-	if m.Inner == nil {
-		m.Inner = bilevel.Power{C: 1, P: -0.5}
-	}
+	option.Default[bilevel.Schedule](&m.Inner, bilevel.Power{C: 1, P: -0.5})
 	return startAlternating(it, alternating{name: "BSA", alpha: m.Alpha, beta: m.Beta, byInner: true, inner: m.Inner,
 		estimate: hypergradient{series: m.Neumann, random: true}})
 }
