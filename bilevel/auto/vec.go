@@ -195,31 +195,28 @@ func (u Vec) Sum() Num {
 }
 
 // Dot, SquaredNorm and WeightedSquares return Σ u_i·v_i, Σ u_i² and Σ w_i·u_i².
-func (u Vec) Dot(v Vec) Num             { return u.paired("Dot", opDot, u, v) }
-func (u Vec) SquaredNorm() Num          { return u.paired("SquaredNorm", opDot, u, u) }
-func (u Vec) WeightedSquares(w Vec) Num { return u.paired("WeightedSquares", opWeight, w, u) }
+func (u Vec) Dot(v Vec) Num             { return u.paired("Dot", opDot, v) }
+func (u Vec) SquaredNorm() Num          { return u.paired("SquaredNorm", opDot, u) }
+func (u Vec) WeightedSquares(w Vec) Num { return u.paired("WeightedSquares", opWeight, w) }
 
-// paired returns a sum over the entries of a and b, of which u is one.
-func (u Vec) paired(name string, code opcode, a, b Vec) Num {
-	other := a
+// paired returns a sum over the entries of u and w, with weights w for opWeight.
+func (u Vec) paired(name string, code opcode, w Vec) Num {
+	t := sharedVecs(name, u, w)
+	a, b, s := u, w, 0.0
 	if code == opDot {
-		other = b
-	}
-	t := sharedVecs(name, u, other)
-	s := 0.0
-	if code == opDot {
-		s = kernel.Dot(a.v, b.v)
+		s = kernel.Dot(u.v, w.v)
 	} else {
-		w := a.v[:len(b.v)]
-		for i, v := range b.v {
-			s += w[i] * v * v
+		a, b = w, u
+		weights := w.v[:len(u.v)]
+		for i, v := range u.v {
+			s += weights[i] * v * v
 		}
 	}
 	if t == nil {
 		return Num{v: s}
 	}
 	if s-s != 0 {
-		t.badSum(name, s, u.v, other.v)
+		t.badSum(name, s, u.v, w.v)
 	}
 	return t.reduced(code, t.operand(a), t.operand(b), s)
 }
