@@ -66,21 +66,17 @@ func (p *Problem) GradF(fx, fy, _, y []float64, xi []bilevel.Sample) error {
 }
 
 func (p *Problem) GradG(gy, x, y []float64, phi []bilevel.Sample) error {
-	if err := p.c.Inner(gy, x, phi); err != nil {
-		return err
-	}
+	err := p.c.Inner(gy, x, phi)
 	for j, v := range y {
 		gy[j] = v - gy[j]
 	}
-	return nil
+	return err
 }
 
 func (p *Problem) CrossG(gxy *mat.Dense, x, _ []float64, phi []bilevel.Sample) error {
-	if err := p.c.Gradients(gxy, x, phi); err != nil {
-		return err
-	}
+	err := p.c.Gradients(gxy, x, phi)
 	mat.Scale(gxy, -1, gxy)
-	return nil
+	return err
 }
 
 func (p *Problem) HessG(gyy *mat.Sym, _, _ []float64, _ []bilevel.Sample) error {
@@ -97,14 +93,12 @@ func (p *Problem) HessVecG(dst, _, _, v []float64, _ []bilevel.Sample) error {
 }
 
 func (p *Problem) CrossVecG(dst, x, _, v []float64, phi []bilevel.Sample) error {
-	if err := p.c.Gradients(p.dh, x, phi); err != nil {
-		return err
-	}
+	err := p.c.Gradients(p.dh, x, phi)
 	mat.MulVec(dst, p.dh, v)
 	for i := range dst {
 		dst[i] = -dst[i]
 	}
-	return nil
+	return err
 }
 
 func (p *Problem) GradXG(gx, x, y []float64, phi []bilevel.Sample) error {

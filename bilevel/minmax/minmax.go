@@ -77,19 +77,15 @@ func (p *Problem) GradG(gy, x, y []float64, phi []bilevel.Sample) error {
 }
 
 func (p *Problem) CrossG(gxy *mat.Dense, x, y []float64, phi []bilevel.Sample) error {
-	if err := p.s.Cross(gxy, x, y, phi); err != nil {
-		return err
-	}
+	err := p.s.Cross(gxy, x, y, phi)
 	mat.Scale(gxy, -1, gxy)
-	return nil
+	return err
 }
 
 func (p *Problem) HessG(gyy *mat.Sym, x, y []float64, phi []bilevel.Sample) error {
-	if err := p.s.Hess(gyy, x, y, phi); err != nil {
-		return err
-	}
+	err := p.s.Hess(gyy, x, y, phi)
 	mat.ScaleSym(gyy, -1, gyy)
-	return nil
+	return err
 }
 
 func (p *Problem) ConvexityAt(x []float64) float64 {
