@@ -13,6 +13,7 @@
 package implicit
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -222,10 +223,7 @@ func (f *Function) reach(s, js []float64) float64 {
 	if js := mat.Norm(js); js > 0 {
 		t = mat.Norm(f.y) / js
 	}
-	size, length := mat.Norm(f.x), mat.Norm(s)
-	if size == 0 {
-		size = 1
-	}
+	size, length := cmp.Or(mat.Norm(f.x), 1), mat.Norm(s)
 	if length > 0 && !(t > 0 && t < size/length) {
 		t = size / length
 	}

@@ -232,11 +232,9 @@ func (m *Minimiser) maxStep() float64 {
 
 func (m *Minimiser) along() {
 	for i, x := range m.x {
-		m.trial[i] = m.clip(i, x+m.line.t*m.d[i])
+		m.trial[i] = min(max(x+m.line.t*m.d[i], m.lo[i]), m.hi[i])
 	}
 }
-
-func (m *Minimiser) clip(i int, v float64) float64 { return min(max(v, m.lo[i]), m.hi[i]) }
 
 // State visits the state of the search, for a bilevel.Stepper's.
 func (m *Minimiser) State(t *bilevel.State) {

@@ -39,9 +39,7 @@ func sizes(v []float64) []float64 {
 	}
 	s := make([]float64, len(v))
 	for i, a := range v {
-		if s[i] = max(math.Abs(a), most/1000); s[i] == 0 {
-			s[i] = 1
-		}
+		s[i] = cmp.Or(max(math.Abs(a), most/1000), 1)
 	}
 	return s
 }

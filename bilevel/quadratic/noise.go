@@ -1,6 +1,7 @@
 package quadratic
 
 import (
+	"cmp"
 	"math"
 
 	"stable/bilevel"
@@ -56,10 +57,7 @@ func (p *Problem) draw(k kind, deviation float64, batch []bilevel.Sample, n, m i
 	for _, s := range batch {
 		z := size * p.seed(k, s)
 		for i := range n {
-			e := p.normal[:m]
-			if m == 0 {
-				e = p.normal[:i+1]
-			}
+			e := p.normal[:cmp.Or(m, i+1)]
 			gaussian(p.rng, e)
 			add(i, z, e)
 		}

@@ -222,10 +222,7 @@ func valid(v float64) bool { return v >= 0 && !math.IsInf(v, 1) }
 func spectrum(rng *rand.Rand, n int, mu, l float64) *mat.Sym {
 	s := mat.NewSym(n)
 	for i := range n {
-		s.Set(i, i, mu)
-		if i > 0 {
-			s.Set(i, i, mu*math.Pow(l/mu, float64(i)/float64(n-1)))
-		}
+		s.Set(i, i, mu*math.Pow(l/mu, float64(i)/float64(max(n-1, 1))))
 	}
 	u, w := make([]float64, n), make([]float64, n)
 	for k := n - 2; k >= 0; k-- {
