@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"stable/bilevel"
+	"stable/bilevel/auto"
 	"stable/bilevel/bileveltest"
 	"stable/bilevel/quadratic"
 	"stable/mat"
@@ -190,40 +191,17 @@ func lin(pairs ...any) []float64 {
 	return sum
 }
 
-type levels struct {
-	dx           int
-	upper, lower func(i int, v float64) float64
-}
-
-func (l levels) Dims() (int, int)          { return l.dx, 1 }
-func (l levels) Streams() (uint64, uint64) { return 1, 1 }
-
-func (l levels) GradF(fx, fy, x, _ []float64, _ []bilevel.Sample) error {
-	for i, v := range x {
-		fx[i] = l.upper(i, v)
+// levels has f and g with the derivatives upper by x_i and lower by y, and g_yy = 1.
+func levels(dx int, upper, lower func(i int, v float64) float64) bilevel.Problem {
+	sum := func(v auto.Vec, slope func(i int, v float64) float64) (sum auto.Num) {
+		for i, a := range v.Value() {
+			sum = sum.Add(v.At(i).Apply(0, slope(i, a), 1))
+		}
+		return sum
 	}
-	clear(fy)
-	return nil
-}
-
-func (l levels) GradG(gy, _, y []float64, _ []bilevel.Sample) error {
-	gy[0] = l.lower(0, y[0])
-	return nil
-}
-
-func (l levels) GradXG(gx, _, _ []float64, _ []bilevel.Sample) error {
-	clear(gx)
-	return nil
-}
-
-func (l levels) CrossG(gxy *mat.Dense, _, _ []float64, _ []bilevel.Sample) error {
-	gxy.Zero()
-	return nil
-}
-
-func (l levels) HessG(gyy *mat.Sym, _, _ []float64, _ []bilevel.Sample) error {
-	gyy.Set(0, 0, 1)
-	return nil
+	return bileveltest.Must(auto.New(auto.Losses{Dx: dx, Dy: 1, Upper: 1, Lower: 1,
+		F: func(x, _ auto.Vec, _ bilevel.Sample) auto.Num { return sum(x, upper) },
+		G: func(_, y auto.Vec, _ bilevel.Sample) auto.Num { return sum(y, lower) }}))
 }
 
 func ends(t *testing.T, p bilevel.Problem, m bilevel.Method, opt bilevel.Options, run bilevel.Run) bilevel.Result {
@@ -250,17 +228,17 @@ func TestTolerance(t *testing.T) {
 		window int
 		want   bilevel.Reason
 	}{
-		"small steps":       {levels{1, cycle, near}, soba(c(0.1), c(0.5)), one, 1, 1e-6, 0, bilevel.ToleranceMet},
-		"a cycle":           {levels{1, cycle, near}, soba(c(1), c(0.5)), []float64{0.3}, 1, 1e-3, 0, bilevel.StepLimit},
-		"a cycle's window":  {levels{1, cycle, near}, soba(c(1), c(0.5)), []float64{0.3}, 1, 1e-3, 2, bilevel.StepLimit},
-		"no step size of x": {levels{1, far, near}, soba(c(0), c(0.1)), nil, 1, 1e-3, 0, bilevel.StepLimit},
-		"no step size of y": {levels{1, near, far}, soba(c(0.1), c(0)), nil, 1, 1e-3, 0, bilevel.StepLimit},
-		"rounding":          {levels{1, far, near}, soba(c(1e-17), c(0.1)), one, 1, 1e-3, 0, bilevel.StepLimit},
-		"falling step sizes": {levels{1, far, near}, soba(bilevel.Power{C: 0.1, P: 3}, c(0.1)), nil, 1, 1e-3, 0,
+		"small steps":       {levels(1, cycle, near), soba(c(0.1), c(0.5)), one, 1, 1e-6, 0, bilevel.ToleranceMet},
+		"a cycle":           {levels(1, cycle, near), soba(c(1), c(0.5)), []float64{0.3}, 1, 1e-3, 0, bilevel.StepLimit},
+		"a cycle's window":  {levels(1, cycle, near), soba(c(1), c(0.5)), []float64{0.3}, 1, 1e-3, 2, bilevel.StepLimit},
+		"no step size of x": {levels(1, far, near), soba(c(0), c(0.1)), nil, 1, 1e-3, 0, bilevel.StepLimit},
+		"no step size of y": {levels(1, near, far), soba(c(0.1), c(0)), nil, 1, 1e-3, 0, bilevel.StepLimit},
+		"rounding":          {levels(1, far, near), soba(c(1e-17), c(0.1)), one, 1, 1e-3, 0, bilevel.StepLimit},
+		"falling step sizes": {levels(1, far, near), soba(bilevel.Power{C: 0.1, P: 3}, c(0.1)), nil, 1, 1e-3, 0,
 			bilevel.StepLimit},
 		"a trust region": {newWavy(0), bilevel.STABLE{Alpha: c(0.1), Beta: c(0.1), MuG: 0.3, Trust: 1e-12}, nil,
 			bilevel.Full, 1e-3, 0, bilevel.StepLimit},
-		"another entry's step": {levels{2, steep, near}, bilevel.STABLE{MuG: 0.5}, nil, bilevel.Full, 1e-3, 0,
+		"another entry's step": {levels(2, steep, near), bilevel.STABLE{MuG: 0.5}, nil, bilevel.Full, 1e-3, 0,
 			bilevel.StepLimit},
 		"noise":              {noisy, slow, nil, 1, 0.2, 0, bilevel.StepLimit},
 		"noise, long window": {noisy, slow, nil, 1, 0.2, 1000, bilevel.StepLimit},
@@ -286,7 +264,7 @@ func TestTolerance(t *testing.T) {
 			func(b bilevel.Schedule) bilevel.Method { return F2SA{Alpha: c(0.1), Beta: b, Inner: inner} },
 			func(b bilevel.Schedule) bilevel.Method { return F2SAp{Alpha: c(0.1), Beta: b, Inner: inner} },
 		} {
-			p, opt := levels{1, near, tanh}, bilevel.Options{X0: one, Y0: one} // y → 0.9y − tanh 3y is a cycle
+			p, opt := levels(1, near, tanh), bilevel.Options{X0: one, Y0: one} // y → 0.9y − tanh 3y is a cycle
 			res := ends(t, p, m(c(1)), opt, bilevel.Run{Tol: 1e-2, Steps: 1000})
 			assert.Equal(t, bilevel.StepLimit, res.Reason, "%s with %d inner steps", m(nil).Name(), inner)
 			res = ends(t, p, m(c(0.3)), opt, bilevel.Run{Tol: 1e-6, Steps: 3000})
