@@ -1,7 +1,6 @@
 package minmax
 
 import (
-	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -10,108 +9,83 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"stable/bilevel"
+	"stable/bilevel/auto"
+	"stable/bilevel/bileveltest"
 	"stable/bilevel/check"
 	"stable/bilevel/implicit"
 	"stable/chol"
 	"stable/mat"
-	"stable/mat/mattest"
 )
 
 // square has its saddle point at (a, b): with u = x − a and v = y − b,
 //
-//	s = ½ Σ p_i u_i² + uᵀK v − ½ Σ q_j v_j² − bend·Σ log cosh(v_j) + noise·(eᵀu + e′ᵀv + uᵀN v),
+//	s = ½ Σ p_i u_i² + uᵀK v − ½ Σ q_j v_j² − bend·Σ log(2 cosh(v_j)) + noise·(eᵀu + e′ᵀv + uᵀN v),
 //
 // where names 2i, 2i+1 have opposite noise.
 type square struct {
-	p, q, a, b  []float64
-	k           *mat.Dense
-	noise, bend float64
-	size        uint64
+	s *auto.Problem // f = g = s
 }
 
 // newSquare has p_1 < 0: s is not convex in x, but F is.
-func newSquare(noise, bend float64) *square {
-	return &square{p: []float64{-0.1, 0.5, 1}, q: []float64{1, 2, 3, 4}, a: []float64{0.5, -1, 2},
-		b: []float64{1, 0, -2, 0.3}, k: mat.DenseOf(3, 4, []float64{2, 0, 0, 1, 0, 1, 1, 0, 0, 1, -2, 0}),
-		noise: noise, bend: bend, size: 8}
-}
-
-func (s *square) Dims() (int, int) { return len(s.p), len(s.q) }
-func (s *square) Stream() uint64   { return s.size }
-
-func (s *square) at(x, y []float64, zeta []bilevel.Sample) (u, v, e, f []float64, n *mat.Dense) {
-	u, v, e, f = slices.Clone(x), slices.Clone(y), make([]float64, len(x)), make([]float64, len(y))
-	n = mat.DenseOf(s.k.Rows, s.k.Cols, slices.Clone(s.k.Data))
-	mat.Axpy(u, -1, s.a)
-	mat.Axpy(v, -1, s.b)
-	for _, z := range zeta {
-		w := s.noise / float64(len(zeta))
-		if z%2 == 1 {
-			w = -w
+func newSquare(noise, bend float64, size uint64) square {
+	p, q, a, b := []float64{-0.1, 0.5, 1}, []float64{1, 2, 3, 4}, []float64{0.5, -1, 2}, []float64{1, 0, -2, 0.3}
+	k := []float64{2, 0, 0, 1, 0, 1, 1, 0, 0, 1, -2, 0}
+	at := func(x, y auto.Vec, noise float64, zeta bilevel.Sample) auto.Num {
+		if zeta%2 == 1 {
+			noise = -noise
 		}
-		rng := rand.New(rand.NewPCG(11, uint64(z)%8/2))
-		for _, d := range [][]float64{e, f, n.Data} {
-			for i := range d {
-				d[i] += w * rng.NormFloat64()
+		rng := rand.New(rand.NewPCG(11, uint64(zeta)%8/2))
+		noisy := func(v []float64) auto.Vec {
+			v = slices.Clone(v)
+			for i := range v {
+				v[i] += noise * rng.NormFloat64()
 			}
+			return auto.Data(v)
 		}
+		u, v := x.Sub(auto.Data(a)), y.Sub(auto.Data(b))
+		e, f := noisy(make([]float64, 3)), noisy(make([]float64, 4))
+		linear := e.Dot(u).Add(f.Dot(v)).Add(noisy(k).Mat(3, 4).MulVec(v).Dot(u))
+		squares := u.WeightedSquares(auto.Data(p)).Sub(v.WeightedSquares(auto.Data(q)))
+		return squares.Scale(0.5).Add(linear).Sub(v.Scale(2).Softplus().Sub(v).Sum().Scale(bend))
 	}
-	return u, v, e, f, n
+	term := func(x, y auto.Vec, zeta bilevel.Sample) auto.Num { return at(x, y, noise, zeta) }
+	mean := func(x, y auto.Vec) auto.Num { return at(x, y, 0, 0) }
+	return square{bileveltest.Must(auto.New(auto.Losses{Dx: 3, Dy: 4, Upper: size, Lower: size,
+		F: term, G: term, MeanF: mean, MeanG: mean}))}
 }
 
-func (s *square) Value(x, y []float64, zeta []bilevel.Sample) (float64, error) {
-	u, v, e, f, n := s.at(x, y, zeta)
-	w := make([]float64, len(x))
-	mat.MulVec(w, n, v)
-	sum := mat.Dot(u, w) + mat.Dot(e, u) + mat.Dot(f, v)
-	for i, u := range u {
-		sum += s.p[i] * u * u / 2
-	}
-	for j, v := range v {
-		sum -= s.q[j]*v*v/2 + s.bend*math.Log(math.Cosh(v))
-	}
-	return sum, nil
+func (s square) Dims() (int, int) { return s.s.Dims() }
+
+func (s square) Stream() uint64 {
+	size, _ := s.s.Streams()
+	return size
 }
 
-func (s *square) Grad(sx, sy, x, y []float64, zeta []bilevel.Sample) error {
-	u, v, e, f, n := s.at(x, y, zeta)
-	mat.MulVec(sx, n, v)
-	mat.MulVecTrans(sy, n, u)
-	for i := range sx {
-		sx[i] += s.p[i]*u[i] + e[i]
-	}
-	for j := range sy {
-		sy[j] += f[j] - s.q[j]*v[j] - s.bend*math.Tanh(v[j])
-	}
-	return nil
+func (s square) Value(x, y []float64, zeta []bilevel.Sample) (float64, error) {
+	return s.s.ValueF(x, y, zeta)
 }
 
-func (s *square) Cross(sxy *mat.Dense, x, y []float64, zeta []bilevel.Sample) error {
-	_, _, _, _, n := s.at(x, y, zeta)
-	mat.Copy(sxy, n)
-	return nil
+func (s square) Grad(sx, sy, x, y []float64, zeta []bilevel.Sample) error {
+	return s.s.GradF(sx, sy, x, y, zeta)
 }
 
-func (s *square) Hess(syy *mat.Sym, _, y []float64, _ []bilevel.Sample) error {
-	syy.Zero()
-	for j, v := range y {
-		c := math.Cosh(v - s.b[j])
-		syy.Set(j, j, -s.q[j]-s.bend/(c*c))
-	}
-	return nil
+func (s square) Cross(sxy *mat.Dense, x, y []float64, zeta []bilevel.Sample) error {
+	return s.s.CrossG(sxy, x, y, zeta)
 }
 
-type promising struct{ *square }
+func (s square) Hess(syy *mat.Sym, x, y []float64, zeta []bilevel.Sample) error {
+	return s.s.HessG(syy, x, y, zeta)
+}
 
-func (s promising) ConvexityAt([]float64) float64 { return slices.Min(s.q) }
+type promising struct{ square }
+
+func (promising) ConvexityAt([]float64) float64 { return 1 }
 
 func TestAdaptedProblemsAreRight(t *testing.T) {
 	for name, s := range map[string]Saddle{
-		"promise":      promising{newSquare(0.5, 2)},
-		"quadratic":    newSquare(0.5, 0),
-		"nonquadratic": newSquare(0.5, 2),
-		"simulator": &square{p: []float64{1}, q: []float64{0.5, 3}, a: []float64{1}, b: []float64{1, 1},
-			k: mattest.Dense(1, 2, 1), noise: 1, bend: 1},
+		"promise":      promising{newSquare(0.5, 0, 8)},
+		"nonquadratic": newSquare(0.5, 2, 8),
+		"simulator":    newSquare(1, 1, 0),
 	} {
 		r, err := check.Problem(Adapt(s), check.Options{MuG: 0.5})
 		require.NoError(t, err)
@@ -128,7 +102,7 @@ func TestAdaptedProblemsAreRight(t *testing.T) {
 }
 
 type convexIn struct {
-	*square
+	square
 	err error
 }
 
@@ -139,9 +113,9 @@ func (s convexIn) Hess(syy *mat.Sym, x, y []float64, zeta []bilevel.Sample) erro
 }
 
 func TestNoMaximum(t *testing.T) {
-	err := Adapt(convexIn{newSquare(0, 0), nil}).Solution(make([]float64, 4), []float64{1, 2, 3})
+	err := Adapt(convexIn{newSquare(0, 0, 8), nil}).Solution(make([]float64, 4), []float64{1, 2, 3})
 	assert.ErrorIs(t, err, implicit.ErrNoSolution)
 	assert.ErrorIs(t, err, chol.ErrNotPosDef)
-	_, err = Adapt(convexIn{newSquare(0, 0), bilevel.ErrNoExact}).Objective(nil, []float64{1, 2, 3})
+	_, err = Adapt(convexIn{newSquare(0, 0, 8), bilevel.ErrNoExact}).Objective(nil, []float64{1, 2, 3})
 	assert.ErrorIs(t, err, bilevel.ErrNoExact)
 }
