@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"stable/bilevel"
+	"stable/bilevel/auto"
 	"stable/bilevel/bileveltest"
 	"stable/bilevel/hyperopt"
 	"stable/bilevel/hyperopt/data"
@@ -19,67 +20,34 @@ import (
 	"stable/mat/mattest"
 )
 
-// byHand is a problem with one x and one y and two samples of each stream,
+// The limit of a problem worked out on paper, with two samples of each stream,
 //
-//	g = ½a_φ y² + ½y³/3·bend − (b_φ x + c_φ)y,    f = ½p x² + x y·twist + ½(y − d_ξ)² + e_ξ x.
-type byHand struct {
-	a, b, c, d, e [2]float64
-	p, bend       float64
-	twist         float64
-}
-
-func (h *byHand) Dims() (int, int)          { return 1, 1 }
-func (h *byHand) Streams() (uint64, uint64) { return 2, 2 }
-
-func of(v [2]float64, batch []bilevel.Sample) float64 {
-	if len(batch) == 0 {
-		return (v[0] + v[1]) / 2
-	}
-	return v[batch[0]]
-}
-
-func (h *byHand) GradF(fx, fy, x, y []float64, xi []bilevel.Sample) error {
-	fx[0] = h.p*x[0] + h.twist*y[0] + of(h.e, xi)
-	fy[0] = y[0] - of(h.d, xi) + h.twist*x[0]
-	return nil
-}
-
-func (h *byHand) GradG(gy, x, y []float64, phi []bilevel.Sample) error {
-	gy[0] = of(h.a, phi)*y[0] + h.bend*y[0]*y[0]/2 - of(h.b, phi)*x[0] - of(h.c, phi)
-	return nil
-}
-
-func (h *byHand) CrossG(gxy *mat.Dense, _, _ []float64, phi []bilevel.Sample) error {
-	gxy.Set(0, 0, -of(h.b, phi))
-	return nil
-}
-
-func (h *byHand) HessG(gyy *mat.Sym, _, y []float64, phi []bilevel.Sample) error {
-	gyy.Set(0, 0, of(h.a, phi)+h.bend*y[0])
-	return nil
-}
-
-// Solution takes y = 1, the lower solution at x = 1.
-func (h *byHand) Solution(y, _ []float64) error { y[0] = 1; return nil }
-
-func (h *byHand) Objective([]float64, []float64) (float64, error) { panic("not asked for") }
-
-// The limit of a problem worked out on paper, at x = y = 1:
+//	g = ½a_φ y² + ⅙y³ − (b_φ x + c_φ)y,    f = ½x² + ½xy + ½(y − d_ξ)² + e_ξ x,
 //
-//	g_y  = a y + ½y² − b x − c = 2 + ½ − 1 − 3/2 = 0,       a_φ = 2 ± 1, b_φ = 1 ± ½, c_φ = 3/2 ± 1/4, bend = 1
+// at x = y = 1:
+//
+//	g_y  = a y + ½y² − b x − c = 2 + ½ − 1 − 3/2 = 0,       a_φ = 2 ± 1, b_φ = 1 ± ½, c_φ = 3/2 ± 1/4
 //	g_yy = a + y = 3,  g_xy = −1,  P = 1/3,  G = −1/3,  f_y  = y − d + x/2 = 3/2,  v = 1/2
-//	f_x  = p x + y/2 + e = g_xy v,  K = p = 1,  A = f_xy = 1/2,  B = g_yyy v − f_yy = 1/2 − 1 = −1/2
+//	f_x  = x + y/2 + e = g_xy v,  K = 1,  A = f_xy = 1/2,  B = g_yyy v − f_yy = 1/2 − 1 = −1/2
 //	R = A + GB = 2/3,   ∇²F = K − AG − GR = 1 + 1/6 + 2/9 = 25/18,   RP = 2/9
 //	r_φ: −g_xy v → ±½·½ = ¼,   G g_yy v → −1/3·½ = −1/6,   −RP g_y → −2/9·(1 − ½ − ¼) = −1/18,   sum ±1/36
 //	r_ξ: f_x → ±1,   −G f_y → 1/3·(∓1/2) = ∓1/6,   sum ±5/6
 //	Phi = ½ (1/36)²/(25/18) = 1/3600,   Xi = ½ (5/6)²/(25/18) = 1/4
 func TestLimitByHand(t *testing.T) {
-	p := &byHand{
-		a: [2]float64{3, 1}, b: [2]float64{1.5, 0.5}, c: [2]float64{1.75, 1.25},
-		d: [2]float64{0.5, -0.5}, p: 1, bend: 1, twist: 0.5,
-	}
-	e := -0.5 - p.p - p.twist // f_x = g_xy v = −½
-	p.e = [2]float64{e + 1, e - 1}
+	a, b, c, d := [2]float64{3, 1}, [2]float64{1.5, 0.5}, [2]float64{1.75, 1.25}, [2]float64{0.5, -0.5}
+	e := [2]float64{-2 + 1, -2 - 1} // f_x = 1 + ½ − 2 = g_xy v = −½
+	p := bileveltest.Must(auto.New(auto.Losses{Dx: 1, Dy: 1, Upper: 2, Lower: 2,
+		F: func(x, y auto.Vec, xi bilevel.Sample) auto.Num {
+			x0, y0 := x.At(0), y.At(0)
+			squares := x0.Square().Add(x0.Mul(y0)).Add(y0.Shift(-d[xi]).Square())
+			return squares.Scale(0.5).Add(x0.Scale(e[xi]))
+		},
+		G: func(x, y auto.Vec, phi bilevel.Sample) auto.Num {
+			x0, y0 := x.At(0), y.At(0)
+			pull := x0.Scale(b[phi]).Shift(c[phi]).Mul(y0)
+			return y0.Square().Scale(a[phi] / 2).Add(y0.Pow(3).Scale(1. / 6)).Sub(pull)
+		},
+	}))
 	l := bileveltest.Must(LocalLimit(p, []float64{1}, LimitOptions{}))
 	assert.InEpsilon(t, 1./4, l.Xi, 1e-10)
 	assert.InEpsilon(t, 1./3600, l.Phi, 1e-9)
