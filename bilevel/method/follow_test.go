@@ -34,9 +34,13 @@ func follow(t *testing.T, m bilevel.Method, set bilevel.Set, p plain) {
 	for _, batch := range [][2]int{{1, 1}, {2, 3}} {
 		t.Run(fmt.Sprintf("%s,%T,%v", m.Name(), set, batch), func(t *testing.T) {
 			w, x, y, v := newWavy(0.5), []float64{0.1, -0.1, 0.2}, []float64{1, 0, -1, 2}, make([]float64, 4)
-			s := bileveltest.Must(bilevel.New(w, m,
+			if _, ok := p.(*plainSCGD); ok {
+				w.Identity, w.Kappa = true, 0
+			}
+			mirror := *w
+			s := bileveltest.Must(bilevel.New(bare{wavy: w}, m,
 				bilevel.Options{Set: set, X0: x, Y0: y, Seed: 3, UpperBatch: batch[0], LowerBatch: batch[1]}))
-			r := &reader{t: t, w: newWavy(0.5), xi: batch[0], phi: batch[1]}
+			r := &reader{t: t, w: &mirror, xi: batch[0], phi: batch[1]}
 			for k := range 60 {
 				w.Log = []call{}
 				require.NoError(t, s.Step())
@@ -48,7 +52,9 @@ func follow(t *testing.T, m bilevel.Method, set bilevel.Set, p plain) {
 				require.InDeltaSlice(t, y, s.Y(), 1e-10, "y at step %d", k)
 			}
 			assert.Greater(t, r.acted, 5, "the set hardly acted")
-			if p, ok := p.(*plainRSVRB); ok {
+			if p, ok := p.(interface {
+				end(t *testing.T, s *bilevel.Solver)
+			}); ok {
 				p.end(t, s)
 			}
 		})

@@ -10,6 +10,7 @@ import (
 
 	"stable/bilevel"
 	"stable/bilevel/bileveltest"
+	"stable/bilevel/compose"
 	"stable/mat"
 )
 
@@ -51,6 +52,8 @@ func TestMethodsFollowTheirPapers(t *testing.T) {
 		{F2SA{Alpha: a, Beta: b, Lambda: bilevel.Constant(7), Inner: plainInner}, &plainF2SA{}},
 		{F2SAp{Alpha: a, Beta: b, Nu: 0.2, Inner: plainInner}, &plainF2SAp{}},
 		{BOME{Alpha: a, Beta: b, Gamma: c, Inner: plainInner}, plainBOME{}},
+		{compose.SCGD{Alpha: a, Beta: b}, &plainSCGD{}},
+		{compose.SCSC{Alpha: a, Beta: b}, &plainSCGD{corrected: true}},
 	} {
 		follow(t, c.m, box, c.p)
 	}
@@ -428,6 +431,34 @@ func (plainBOME) step(r *reader, k int, x, y, _ []float64) {
 	lambda := max(0, 0.5*square-mat.Dot(fx, qx)-mat.Dot(fy, qy)) / square
 	mat.Axpy(x, -alphaOf.At(k), lin(1, fx, lambda, qx))
 	mat.Axpy(y, -betaOf.At(k), lin(1, fy, lambda, qy))
+}
+
+type plainSCGD struct {
+	corrected bool // SCSC
+	xOld      []float64
+}
+
+func (p *plainSCGD) step(r *reader, k int, x, y, _ []float64) {
+	beta := betaOf.At(k)
+	h := func(x []float64) []float64 { return lin(1, y, -1, r.gy(x, y)) } // g_y = y − h(x)
+	var yNext, dx []float64
+	r.one(func() {
+		now := h(x)
+		yNext = lin(1-beta, y, beta, now)
+		if p.corrected && k > 0 {
+			yNext = lin(1-beta, y, 1-beta, now, beta-1, h(p.xOld), beta, now)
+		}
+		fx, fy := r.f(x, yNext)
+		dx = lin(1, fx, -1, r.crossVec(x, y, fy)) // g_xy = −∇h
+	})
+	p.xOld = slices.Clone(x)
+	mat.Axpy(x, -alphaOf.At(k), dx)
+	copy(y, yNext)
+}
+
+func (*plainSCGD) end(t *testing.T, s *bilevel.Solver) {
+	c := s.Counts()
+	assert.Equal(t, []uint64{c.GradF, c.CrossG}, []uint64{c.Xi, c.Phi}, "one batch of each a step")
 }
 
 type plainBiAdam struct {

@@ -13,6 +13,7 @@ import (
 
 	"stable/bilevel"
 	"stable/bilevel/bileveltest"
+	"stable/bilevel/compose"
 	"stable/bilevel/units"
 	"stable/mat"
 )
@@ -330,6 +331,10 @@ func TestMethodsRefuse(t *testing.T) {
 		"F2SA: Lambda at step 4 is 0":          {F2SA{Alpha: a, Beta: a, Lambda: at(0)}, wavy},
 		"the stream of ξ is unbounded":         {SABA{Alpha: a, Beta: a}, sized{newProducts(0), 0, 7}},
 		"the stream of φ is unbounded":         {SABA{Alpha: a, Beta: a}, sized{newProducts(0), 7, 0}},
+		"SCGD.Beta at step 0 is 1.5":           {compose.SCGD{Alpha: a, Beta: bilevel.Constant(1.5)}, bare{wavy: wavy}},
+		"SCSC.Beta at step 0 is 1.5":           {compose.SCSC{Alpha: a, Beta: bilevel.Constant(1.5)}, bare{wavy: wavy}},
+		"SCGD: Beta at step 4 is 1.5":          {compose.SCGD{Alpha: a, Beta: at(1.5)}, bare{wavy: wavy}},
+		"SCSC: Beta at step 4 is 1.5":          {compose.SCSC{Alpha: a, Beta: at(1.5)}, bare{wavy: wavy}},
 		"9223372036854775808 samples":          {SABA{Alpha: a, Beta: a}, sized{newProducts(0), 1 << 63, 7}},
 	} {
 		s, err := bilevel.New(c.p, c.m, bilevel.Options{})
