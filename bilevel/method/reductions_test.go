@@ -97,14 +97,12 @@ func TestDefaults(t *testing.T) {
 // p is uniform on {0, …, N−1}: Pearson's statistic is below its 99.9 % quantile.
 func TestNeumannTruncationIsUniform(t *testing.T) {
 	const n, draws = 5, 10000
-	it := iteration(t, newWavy(0), bilevel.Options{Seed: 4})
-	mem := newMemory(it)
-	h := hypergradient{series: Neumann{LG: 1, Terms: n}, random: true}
-	h.start(mem)
+	still := bilevel.Constant(0)
+	s := start(t, newWavy(0), TTSA{Alpha: still, Beta: still, Neumann: Neumann{LG: 1, Terms: n}}, bilevel.Options{Seed: 4})
 	var seen [n]float64
 	for range draws {
-		h.draw(mem.begin(it), 1, 1)
-		seen[h.prods]++
+		steps(t, s, 1)
+		seen[s.Stepper().(*alternating).estimate.prods]++
 	}
 	var chi float64
 	for _, c := range seen {

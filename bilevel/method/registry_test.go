@@ -228,11 +228,7 @@ func failure(s *bilevel.Solver, n int) (err error) {
 
 func steps(t *testing.T, s *bilevel.Solver, n int) {
 	t.Helper()
-	for range n {
-		if err := s.Step(); err != nil {
-			require.NoError(t, err)
-		}
-	}
+	require.NoError(t, failure(s, s.K()+n))
 }
 
 type (
@@ -240,21 +236,6 @@ type (
 	call   = bileveltest.Call[bilevel.Sample]
 	faulty = bileveltest.Faulty[bilevel.Sample]
 )
-
-type watcher struct {
-	STFBO
-	it **bilevel.Iteration
-}
-
-func (w watcher) Start(it *bilevel.Iteration) (bilevel.Stepper, error) {
-	*w.it = it
-	return w.STFBO.Start(it)
-}
-
-func iteration(t *testing.T, p bilevel.Problem, opt bilevel.Options) (it *bilevel.Iteration) {
-	start(t, p, watcher{it: &it}, opt)
-	return it
-}
 
 func newWavy(noise float64) *wavy { return bileveltest.NewWavy[bilevel.Sample](noise) }
 
