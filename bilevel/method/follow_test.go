@@ -13,7 +13,6 @@ import (
 	"stable/bilevel"
 	"stable/bilevel/auto"
 	"stable/bilevel/bileveltest"
-	"stable/bilevel/quadratic"
 	"stable/mat"
 )
 
@@ -278,21 +277,4 @@ func TestTolerance(t *testing.T) {
 			assert.Less(t, math.Abs(tanh(0, res.Y[0])), 1e-6)
 		}
 	}
-}
-
-func TestHOAGValues(t *testing.T) {
-	q := bileveltest.Must(quadratic.New(quadratic.Options{}))
-	v := valued{q, new(int)}
-	ends(t, v, HOAG{}, bilevel.Options{UpperBatch: bilevel.Full, LowerBatch: bilevel.Full}, bilevel.Run{Steps: 2})
-	assert.Positive(t, *v.asked)
-}
-
-type valued struct {
-	*quadratic.Problem
-	asked *int
-}
-
-func (v valued) ValueF(x, y []float64, xi []bilevel.Sample) (float64, error) {
-	*v.asked++
-	return v.Problem.ValueF(x, y, xi)
 }
