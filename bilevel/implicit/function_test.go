@@ -148,27 +148,15 @@ func TestFunctionFails(t *testing.T) {
 	require.ErrorIs(t, implicit.New(p).Solve(y, x, 0), implicit.ErrNoSolution)
 	x[0] = 0
 	y[0] = 1
-	for _, gy := range []float64{math.NaN(), 1} { // falls nowhere
-		err := implicit.New(spoilt{p, gy}).Solve(y, x, 0)
+	spoilt := &bileveltest.Faulty[bilevel.Sample]{Problem: p, Quantity: "g_y"}
+	for _, v := range []float64{math.NaN(), 1} { // falls nowhere
+		spoilt.Fault = func(gy []float64) error { copy(gy, slices.Repeat([]float64{v}, dy)); return nil }
+		err := implicit.New(spoilt).Solve(y, x, 0)
 		require.ErrorIs(t, err, implicit.ErrNoSolution)
-		require.ErrorContains(t, err, fmt.Sprint("‖g_y‖ is ", math.Sqrt(float64(dy)*gy*gy)))
+		require.ErrorContains(t, err, fmt.Sprint("‖g_y‖ is ", math.Sqrt(float64(dy)*v*v)))
 	}
-	require.ErrorIs(t, implicit.New(spoilt{p, 0}).Solve(y, x, 0), bilevel.ErrNoExact)
-}
-
-type spoilt struct {
-	bilevel.Problem
-	gy float64
-}
-
-func (s spoilt) GradG(gy, _, _ []float64, _ []bilevel.Sample) error {
-	for j := range gy {
-		gy[j] = s.gy
-	}
-	if s.gy == 0 {
-		return bilevel.ErrNoExact
-	}
-	return nil
+	spoilt.Fault = func([]float64) error { return bilevel.ErrNoExact }
+	require.ErrorIs(t, implicit.New(spoilt).Solve(y, x, 0), bilevel.ErrNoExact)
 }
 
 func TestFunctionOfBatches(t *testing.T) {

@@ -144,7 +144,7 @@ func TestCounts(t *testing.T) {
 }
 
 type sized struct {
-	withProducts
+	identity
 	upper, lower uint64
 }
 
@@ -327,13 +327,13 @@ func TestMethodsRefuse(t *testing.T) {
 		"SPABA.Share is 1.5":                   {SPABA{Alpha: a, Beta: a, Share: 1.5}, wavy},
 		"BiAdam.Decay is 1":                    {BiAdam{Alpha: a, Beta: a, Decay: 1, Neumann: n}, wavy},
 		"F2SA: Lambda at step 4 is 0":          {F2SA{Alpha: a, Beta: a, Lambda: at(0)}, wavy},
-		"the stream of ξ is unbounded":         {SABA{Alpha: a, Beta: a}, sized{newProducts(0), 0, 7}},
-		"the stream of φ is unbounded":         {SABA{Alpha: a, Beta: a}, sized{newProducts(0), 7, 0}},
+		"the stream of ξ is unbounded":         {SABA{Alpha: a, Beta: a}, sized{Entry{}.problem(0), 0, 7}},
+		"the stream of φ is unbounded":         {SABA{Alpha: a, Beta: a}, sized{Entry{}.problem(0), 7, 0}},
 		"SCGD.Beta at step 0 is 1.5":           {compose.SCGD{Alpha: a, Beta: bilevel.Constant(1.5)}, bare{wavy: wavy}},
 		"SCSC.Beta at step 0 is 1.5":           {compose.SCSC{Alpha: a, Beta: bilevel.Constant(1.5)}, bare{wavy: wavy}},
 		"SCGD: Beta at step 4 is 1.5":          {compose.SCGD{Alpha: a, Beta: at(1.5)}, bare{wavy: wavy}},
 		"SCSC: Beta at step 4 is 1.5":          {compose.SCSC{Alpha: a, Beta: at(1.5)}, bare{wavy: wavy}},
-		"9223372036854775808 samples":          {SABA{Alpha: a, Beta: a}, sized{newProducts(0), 1 << 63, 7}},
+		"9223372036854775808 samples":          {SABA{Alpha: a, Beta: a}, sized{Entry{}.problem(0), 1 << 63, 7}},
 	} {
 		s, err := bilevel.New(c.p, c.m, bilevel.Options{})
 		if err == nil {

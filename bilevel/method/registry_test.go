@@ -52,10 +52,6 @@ type bare struct {
 
 type euclid struct{ bilevel.Set }
 
-type simulator struct{ identity }
-
-func (simulator) Streams() (upper, lower uint64) { return 0, 0 }
-
 type opaque struct{ bilevel.Problem }
 
 type secondOrder struct {
@@ -134,7 +130,7 @@ func TestEntriesTellWhatTheyNeed(t *testing.T) {
 		assert.Equal(t, n.Beta, refused(p, nil, func(t *Tuning) { t.Beta = nil }), "β")
 		assert.Equal(t, n.MuG, refused(p, nil, func(t *Tuning) { t.MuG, t.Terms = 0, 0 }), "μ_g")
 		assert.Equal(t, n.LG, refused(p, nil, func(t *Tuning) { t.LG = 0 }), "L_g")
-		assert.Equal(t, n.FiniteSums, refused(simulator{p}, nil, keep), "finite sums")
+		assert.Equal(t, n.FiniteSums, refused(sized{p, 0, 0}, nil, keep), "finite sums")
 		assert.Equal(t, n.MetricSet || n.Bounds, refused(p, euclid{bilevel.UniformBox(3, -1, 1)}, keep), "a metric")
 		assert.Equal(t, n.Bounds, refused(p, bilevel.Ball{Radius: 9}, keep), "bounds")
 		assert.Equal(t, n.Composition || n.UpperGradient, refused(opaque{p}, nil, keep), "more than the oracles")
