@@ -2,13 +2,13 @@ package check
 
 import (
 	"errors"
-	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
 
 	"stable/bilevel"
 	"stable/bilevel/auto"
+	"stable/bilevel/bileveltest"
 	"stable/bilevel/quadratic"
 )
 
@@ -20,12 +20,7 @@ func newGood() *auto.Problem { return goodOf(3, 3, wholeSum) }
 
 type loss = func(x, y auto.Vec, s bilevel.Sample) auto.Num
 
-func made[P any](p P, err error) P {
-	if err != nil {
-		panic(fmt.Sprint("the tests' own problem: ", err))
-	}
-	return p
-}
+func made[P any](p P, err error) P { return bileveltest.Must(p, err) }
 
 func ofLosses(dx, dy int, f, g func(x, y auto.Vec) auto.Num) *auto.Problem {
 	return made(auto.New(auto.Losses{Dx: dx, Dy: dy, Upper: 1, Lower: 1,

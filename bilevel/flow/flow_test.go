@@ -77,11 +77,6 @@ func subjects(t testing.TB) map[string]subject {
 	return m
 }
 
-func newFlow(t testing.TB, p bilevel.Problem, o Options) *Flow {
-	t.Helper()
-	return bileveltest.Must(New(p, o))
-}
-
 func start(s subject, seed uint64) (x, y []float64) {
 	dx, dy := s.p.Dims()
 	x, y = mattest.Vec(dx, seed), mattest.Vec(dy, seed+1000)
@@ -92,8 +87,8 @@ func start(s subject, seed uint64) (x, y []float64) {
 
 func TestOrder(t *testing.T) {
 	end := func(steps int) []float64 {
-		f := newFlow(t, newBent(t), Options{Alpha: 1, Beta: 1, H: 2 / float64(steps), X0: []float64{2, -1},
-			Y0: []float64{1, -2, 0.5}})
+		f := bileveltest.Must(New(newBent(t), Options{Alpha: 1, Beta: 1, H: 2 / float64(steps),
+			X0: []float64{2, -1}, Y0: []float64{1, -2, 0.5}}))
 		for range steps {
 			require.NoError(t, f.Step())
 		}
@@ -111,7 +106,7 @@ func TestEulerIsSTABLE(t *testing.T) {
 	for name, s := range subjects(t) {
 		t.Run(name, func(t *testing.T) {
 			x, y := start(s, 8)
-			f := newFlow(t, s.p, Options{Alpha: alpha, Beta: beta, H: h})
+			f := bileveltest.Must(New(s.p, Options{Alpha: alpha, Beta: beta, H: h}))
 			vx, vy := make([]float64, len(x)), make([]float64, len(y))
 			a, b := bilevel.Constant(h*alpha), bilevel.Constant(h*beta)
 			m := bileveltest.Must(bilevel.New(s.p, bilevel.STABLE{Alpha: a, Beta: b, MuG: 1e-3, Plain: true},
@@ -144,7 +139,7 @@ func TestRefuses(t *testing.T) {
 
 func TestStepDoesNotAllocate(t *testing.T) {
 	p := bileveltest.Must(quadratic.New(quadratic.Options{}))
-	f := newFlow(t, p, Options{Alpha: 0.1, Beta: 0.1, H: 0.1})
+	f := bileveltest.Must(New(p, Options{Alpha: 0.1, Beta: 0.1, H: 0.1}))
 	require.NoError(t, f.Step())
 	assert.Zero(t, testing.AllocsPerRun(20, func() { _ = f.Step() }))
 }
@@ -167,7 +162,7 @@ func TestErrors(t *testing.T) {
 		{"H_yy", entry(-1e9), chol.ErrNotPosDef}, {"f_x", entry(math.Inf(1)), bilevel.ErrDiverged},
 	} {
 		p := &bileveltest.Faulty[bilevel.Sample]{Problem: newBent(t), Quantity: c.quantity, Fault: c.fault}
-		f := newFlow(t, p, Options{Alpha: 1, Beta: 1, H: 0.1, X0: []float64{1, 2}})
+		f := bileveltest.Must(New(p, Options{Alpha: 1, Beta: 1, H: 0.1, X0: []float64{1, 2}}))
 		require.ErrorIs(t, f.Step(), c.want, c.quantity)
 		assert.Equal(t, []float64{1, 2}, f.X())
 		assert.Zero(t, f.K())
@@ -187,7 +182,7 @@ func TestLyapunovFalls(t *testing.T) {
 			for seed := range uint64(20) {
 				x, y := start(s, seed)
 				h := 0.5 / (beta * max(s.c.Lg, 6))
-				f := newFlow(t, s.p, Options{Alpha: 0.99 * most, Beta: beta, H: h, X0: x, Y0: y})
+				f := bileveltest.Must(New(s.p, Options{Alpha: 0.99 * most, Beta: beta, H: h, X0: x, Y0: y}))
 				last := bileveltest.Must(f.Lyapunov())
 				vx, vy := make([]float64, len(x)), make([]float64, len(y))
 				for range 400 {

@@ -124,13 +124,13 @@ func TestLimitOfFlatEntries(t *testing.T) {
 }
 
 func TestLimitWithoutTruth(t *testing.T) {
-	p := problem(t, quadratic.Options{Dx: 3, Dy: 4, Seed: 5, SigmaFx: 1, SigmaFy: 1, SigmaGy: 1, SigmaGyy: 1})
+	p := problem(quadratic.Options{Dx: 3, Dy: 4, Seed: 5, SigmaFx: 1, SigmaFy: 1, SigmaGy: 1, SigmaGyy: 1})
 	x, _ := p.Optimum()
 	want := bileveltest.Must(LocalLimit(p, x, LimitOptions{Draws: 50}))
 	got := bileveltest.Must(LocalLimit(bilevel.Complete(struct{ bilevel.Problem }{p}), x, LimitOptions{Draws: 50}))
 	assert.InEpsilon(t, want.Xi, got.Xi, 1e-9)
 	assert.InEpsilon(t, want.Phi, got.Phi, 1e-9)
-	alone := bileveltest.Must(LocalLimit(problem(t, quadratic.Options{Dx: 3, Dy: 4, Seed: 5, SigmaGy: 1}), x, LimitOptions{Draws: 50}))
+	alone := bileveltest.Must(LocalLimit(problem(quadratic.Options{Dx: 3, Dy: 4, Seed: 5, SigmaGy: 1}), x, LimitOptions{Draws: 50}))
 	assert.Greater(t, alone.StdErr, 0.01*alone.Phi, "draws of φ count")
 }
 
@@ -144,7 +144,7 @@ func (unsolved) Solution(_, _ []float64) error { return bilevel.ErrNoExact }
 // sphere of radius R whose centre is a from the free minimum, R/a times that.
 func TestLimitOnBoundaries(t *testing.T) {
 	const d, p, sigma = 5, 2.0, 3.0
-	q := problem(t, quadratic.Options{Dx: d, Dy: 3, Seed: 6, MuP: p, LP: p, CrossNorm: 1e-9, SigmaFx: sigma})
+	q := problem(quadratic.Options{Dx: d, Dy: 3, Seed: 6, MuP: p, LP: p, CrossNorm: 1e-9, SigmaFx: sigma})
 	free, _ := q.Optimum()
 	positive := 0
 	for _, v := range free {
@@ -180,7 +180,7 @@ func TestLimitOnBoundaries(t *testing.T) {
 }
 
 func TestLimitRefuses(t *testing.T) {
-	p := problem(t, quadratic.Options{Dx: 2, Dy: 2})
+	p := problem(quadratic.Options{Dx: 2, Dy: 2})
 	x, _ := p.Optimum()
 	for name, o := range map[string]LimitOptions{
 		"Draws": {Draws: 1},
@@ -222,15 +222,12 @@ func TestSimplexDirections(t *testing.T) {
 	assert.Equal(t, 2, d.Rows)
 }
 
-func problem(t testing.TB, o quadratic.Options) *quadratic.Problem {
-	t.Helper()
-	return bileveltest.Must(quadratic.New(o))
-}
+func problem(o quadratic.Options) *quadratic.Problem { return bileveltest.Must(quadratic.New(o)) }
 
 // The minimiser over a set satisfies ⟨∇F(x̂) + ρ(x̂ − x), z − x̂⟩ ≥ 0 for z in X.
 func TestMoreauIsOptimalOverSets(t *testing.T) {
-	convex := problem(t, quadratic.Options{Dx: 5, Dy: 4, Seed: 8, LP: 50, CrossNorm: 6})
-	other := problem(t, quadratic.Options{Dx: 5, Dy: 4, Seed: 2, Nonconvex: 2})
+	convex := problem(quadratic.Options{Dx: 5, Dy: 4, Seed: 8, LP: 50, CrossNorm: 6})
+	other := problem(quadratic.Options{Dx: 5, Dy: 4, Seed: 2, Nonconvex: 2})
 	for name, set := range map[string]bilevel.Set{
 		"space": bilevel.Space{}, "box": bilevel.UniformBox(5, -0.3, 0.2), "ball": bilevel.Ball{Radius: 0.5},
 		"simplex": bilevel.Simplex{}, "half space": bilevel.HalfSpace{A: []float64{1, 1, 1, 1, 1}, B: -1},
@@ -268,7 +265,7 @@ func TestMoreauIsOptimalOverSets(t *testing.T) {
 }
 
 func TestMoreauMemory(t *testing.T) {
-	f := problem(t, quadratic.Options{Dx: 1, Dy: 1})
+	f := problem(quadratic.Options{Dx: 1, Dy: 1})
 	v := func() []float64 { return []float64{1} }
 	p := &prox{Moreau: &Moreau{F: f, Rho: 1}, x: v(), z: v(), g: v(), next: v(), gn: v(), d: []float64{9}}
 	p.last = [10]float64{0, 1, 2, 3, 4, 5, 6, 7, 8, 1e6}
@@ -278,7 +275,7 @@ func TestMoreauMemory(t *testing.T) {
 }
 
 func TestMoreauCap(t *testing.T) {
-	p := problem(t, quadratic.Options{Dx: 5, Dy: 4, Seed: 8, LP: 1000})
+	p := problem(quadratic.Options{Dx: 5, Dy: 4, Seed: 8, LP: 1000})
 	m := Moreau{F: p, Rho: 0.01, MaxIter: 2}
 	xhat := make([]float64, 5)
 	e, err := m.At(xhat, make([]float64, 5))

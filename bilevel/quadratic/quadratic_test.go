@@ -46,11 +46,6 @@ func Variants() map[string]Options {
 	return v
 }
 
-func make1(t testing.TB, o Options) *Problem {
-	t.Helper()
-	return bileveltest.Must(New(o))
-}
-
 func point(p *Problem, seed uint64) (x, y []float64) {
 	dx, dy := p.Dims()
 	return mattest.Vec(dx, seed), mattest.Vec(dy, seed+1)
@@ -108,12 +103,12 @@ func TestInvalidOptionsAreNamed(t *testing.T) {
 	assert.Nil(t, p)
 	assert.ErrorIs(t, err, chol.ErrNotPosDef)
 
-	o := make1(t, Options{}).Options()
+	o := bileveltest.Must(New(Options{})).Options()
 	assert.Equal(t, Options{Dx: 10, Dy: 10, MuG: 1, LG: 10, MuP: 1, LP: 10, CrossNorm: 1}, o)
 }
 
 func TestWrongLengthsPanic(t *testing.T) {
-	p := make1(t, Options{Dx: 2, Dy: 3})
+	p := bileveltest.Must(New(Options{Dx: 2, Dy: 3}))
 	x, y := make([]float64, 2), make([]float64, 3)
 	for name, f := range map[string]func(){
 		"GradF":     func() { _ = p.GradF(y, y, x, y, nil) },
@@ -131,7 +126,7 @@ func TestWrongLengthsPanic(t *testing.T) {
 
 func TestOraclesDoNotAllocate(t *testing.T) {
 	for name, o := range Variants() {
-		p := make1(t, o)
+		p := bileveltest.Must(New(o))
 		x, y := point(p, 81)
 		a, grad, batch := ask(t, p, x, y), make([]float64, len(x)), []bilevel.Sample{3, 4}
 		assert.Zero(t, testing.AllocsPerRun(10, func() {
@@ -150,7 +145,7 @@ func TestEachNoiseHasItsOwnOracles(t *testing.T) {
 		" gy gx cv gxy g": {SigmaGxy: 1},
 		" gy hv gyy g":    {SigmaGyy: 1},
 	} {
-		p := make1(t, o)
+		p := bileveltest.Must(New(o))
 		x, y := point(p, 91)
 		e, a, got := ask(t, p, x, y), ask(t, p, x, y, 1), ""
 		vectors := func(a *answers) [][]float64 {
@@ -166,7 +161,7 @@ func TestEachNoiseHasItsOwnOracles(t *testing.T) {
 }
 
 func TestNamesOutsideOfTheSumAreErrors(t *testing.T) {
-	p := make1(t, Options{Dx: 2, Dy: 3, Terms: 20})
+	p := bileveltest.Must(New(Options{Dx: 2, Dy: 3, Terms: 20}))
 	x, y := point(p, 1)
 	upper, lower := p.Streams()
 	assert.Equal(t, []uint64{20, 20}, []uint64{upper, lower})
@@ -178,7 +173,7 @@ func TestNamesOutsideOfTheSumAreErrors(t *testing.T) {
 func TestSpectraAreTheChosenOnes(t *testing.T) {
 	for _, n := range []int{1, 2, 3, 8, 33} {
 		o := Options{Dx: n, Dy: n, MuG: 0.5, LG: 50, MuP: 2, LP: 3, CrossNorm: 0.7, Seed: uint64(n)}
-		p := make1(t, o)
+		p := bileveltest.Must(New(o))
 		for _, s := range []struct {
 			a     *mat.Sym
 			mu, l float64
@@ -200,10 +195,10 @@ func TestPromise(t *testing.T) {
 		1e-9: {Seed: 2, Dx: 3, Dy: 7, MuG: 1e-9, LG: 1e3, SigmaGy: 1, SigmaGxy: 1, Terms: 4},
 		4:    {Seed: 3, Dy: 1, MuG: 4, SigmaGxy: 1, Tail: 2},
 	} {
-		assert.Equal(t, want, make1(t, o).ConvexityAt(nil))
+		assert.Equal(t, want, bileveltest.Must(New(o)).ConvexityAt(nil))
 	}
 	for _, o := range []Options{{Seed: 4, SigmaGyy: 0.1}, {Seed: 5, RankOneG: true}} {
-		assert.Equal(t, math.Inf(-1), make1(t, o).ConvexityAt(nil))
+		assert.Equal(t, math.Inf(-1), bileveltest.Must(New(o)).ConvexityAt(nil))
 	}
 }
 
@@ -218,7 +213,7 @@ func lowest(p *Problem) float64 {
 func TestOptimum(t *testing.T) {
 	for name, o := range Variants() {
 		t.Run(name, func(t *testing.T) {
-			p := make1(t, o)
+			p := bileveltest.Must(New(o))
 			x, f := p.Optimum()
 			grad := make([]float64, len(x))
 			at := bileveltest.Must(p.Objective(grad, x))
@@ -245,7 +240,7 @@ func TestOptimum(t *testing.T) {
 }
 
 func TestNonconvexitySeen(t *testing.T) {
-	p := make1(t, Options{Dx: 3, Dy: 2, Nonconvex: 4, CrossNorm: 0.1, Seed: 5})
+	p := bileveltest.Must(New(Options{Dx: 3, Dy: 2, Nonconvex: 4, CrossNorm: 0.1, Seed: 5}))
 	x, _ := p.Optimum()
 	const h = 1e-3
 	least := math.Inf(1)
@@ -275,7 +270,7 @@ func simulators(t *testing.T, f func(t *testing.T, p *Problem, o Options, x, y [
 			continue
 		}
 		t.Run(name, func(t *testing.T) {
-			p := make1(t, o)
+			p := bileveltest.Must(New(o))
 			x, _ := p.Optimum()
 			y := make([]float64, o.Dy)
 			require.NoError(t, p.Solution(y, x))
@@ -338,7 +333,7 @@ func TestMomentsAreThoseOfGaussians(t *testing.T) {
 func TestSameNameIsSameDraw(t *testing.T) {
 	for name, o := range Variants() {
 		t.Run(name, func(t *testing.T) {
-			p := make1(t, o)
+			p := bileveltest.Must(New(o))
 			x, y := point(p, 51)
 			x2, y2 := point(p, 61)
 			first := ask(t, p, x, y, 4)
@@ -347,12 +342,12 @@ func TestSameNameIsSameDraw(t *testing.T) {
 			assert.Equal(t, first.gyy, second.gyy)
 			assert.Equal(t, first, ask(t, p, x, y, 4))
 			assert.Equal(t, first, ask(t, p.Clone(), x, y, 4))
-			assert.Equal(t, first, ask(t, make1(t, o), x, y, 4))
+			assert.Equal(t, first, ask(t, bileveltest.Must(New(o)), x, y, 4))
 			assert.NotEqual(t, first.gyy, ask(t, p, x, y, 5).gyy)
 			blind := first.gxy.View(o.Dx-o.Blind, 0, o.Blind, o.Dy)
 			assert.Zero(t, mat.NormFrob(&blind))
 			o.Seed++
-			assert.NotEqual(t, first.gyy, ask(t, make1(t, o), x, y, 4).gyy)
+			assert.NotEqual(t, first.gyy, ask(t, bileveltest.Must(New(o)), x, y, 4).gyy)
 		})
 	}
 }
@@ -391,9 +386,9 @@ func TestConstantsHold(t *testing.T) {
 			assert.Less(t, gy, 1.3*c.SigmaGy*c.SigmaGy)
 		}
 	})
-	assert.Panics(t, func() { make1(t, Options{}).Constants(math.NaN()) })
+	assert.Panics(t, func() { bileveltest.Must(New(Options{})).Constants(math.NaN()) })
 	for _, o := range []Options{{Tail: 3}, {RankOneF: true}, {RankOneG: true}} {
-		assert.Panics(t, func() { make1(t, o).Constants(1) })
+		assert.Panics(t, func() { bileveltest.Must(New(o)).Constants(1) })
 	}
 }
 
@@ -405,7 +400,7 @@ func distance(a, b []float64) float64 {
 
 // A sample's g_yy is a aᵀ, all of whose minors of order two vanish, and the mean over many is A.
 func TestRankOneSamples(t *testing.T) {
-	p := make1(t, Options{Dx: 2, Dy: 3, Seed: 4, RankOneG: true})
+	p := bileveltest.Must(New(Options{Dx: 2, Dy: 3, Seed: 4, RankOneG: true}))
 	x, y := point(p, 5)
 	a := ask(t, p, x, y, 7).gyy
 	for i := range 3 {
@@ -423,7 +418,7 @@ func TestRankOneSamples(t *testing.T) {
 	assert.Less(t, mat.NormFrobSym(mean), 4*math.Hypot(14.2, 10.5)/math.Sqrt(float64(len(batch))))
 
 	// f_yy(ξ) = n nᵀ: the answer of f_y to a step in y lies in one direction.
-	p = make1(t, Options{Dx: 2, Dy: 3, Seed: 4, RankOneF: true})
+	p = bileveltest.Must(New(Options{Dx: 2, Dy: 3, Seed: 4, RankOneF: true}))
 	before, ratios := ask(t, p, x, y, 7).fy, make([]float64, len(y))
 	for i := range y {
 		y[i]++
@@ -437,7 +432,7 @@ func TestRankOneSamples(t *testing.T) {
 func TestTailIsHeavy(t *testing.T) {
 	const n = 20000
 	for _, nu := range []float64{1.1, 1.5, 4} {
-		p := make1(t, Options{Tail: nu})
+		p := bileveltest.Must(New(Options{Tail: nu}))
 		for _, bound := range []float64{2, 10} {
 			beyond := 0.0
 			for s := range bilevel.Sample(n) {
