@@ -136,10 +136,7 @@ func cubicMean(v []float64) float64 {
 	return sum / weights
 }
 
-type onlyEuclid struct{ box Box }
-
-func (o onlyEuclid) Project(dst, x []float64) { o.box.Project(dst, x) }
-func (o onlyEuclid) Validate(d int) error     { return o.box.Validate(d) }
+type onlyEuclid struct{ Set }
 
 func TestSTABLEFollowsThePaper(t *testing.T) {
 	inf, box := math.Inf(1), UniformBox(3, -0.2, 0.4)

@@ -223,9 +223,7 @@ func (m SPABA) Start(it *bilevel.Iteration) (bilevel.Stepper, error) {
 	period, large := refreshes(it)
 	option.Default(&m.Large, large(period))
 	option.Default(&m.Radius, math.Inf(1))
-	if m.Share == 0 {
-		m.Share = share(it, m.Large)
-	}
+	option.Default(&m.Share, share(it, m.Large))
 	if !(m.Share > 0 && m.Share <= 1) {
 		err = errors.Join(err, option.Bad("SPABA.Share is %v, want a probability in (0, 1]", m.Share))
 	}

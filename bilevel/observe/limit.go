@@ -127,11 +127,8 @@ func LocalLimit(p bilevel.Problem, x []float64, o LimitOptions) (Limit, error) {
 // the estimated variance of that mean, 0 for a sum.
 func (o LimitOptions) mean(size, stream uint64, value func(one []bilevel.Sample) (float64, error)) (
 	m, variance float64, err error) {
-	n, rng, one := size, rand.New(rand.NewPCG(o.Seed, stream)), make([]bilevel.Sample, 1)
-	if size == 0 {
-		n = uint64(o.Draws)
-	}
-	squares := 0.0
+	n, one, squares := cmp.Or(size, uint64(o.Draws)), make([]bilevel.Sample, 1), 0.0
+	rng := rand.New(rand.NewPCG(o.Seed, stream))
 	for i := range n {
 		one[0] = bilevel.Sample(i)
 		if size == 0 {
