@@ -42,7 +42,7 @@ type Function struct {
 	Reach func(s, js []float64) float64
 
 	p      *bilevel.Completed
-	values bilevel.Values // nil where the problem has none
+	values bilevel.Values // nil where the problem is known to have none
 	chol   chol.Cholesky  // of gyy
 	gyy    *mat.Sym
 	gxy    *mat.Dense
@@ -63,7 +63,7 @@ func New(p bilevel.Problem) *Function {
 	f := &Function{p: bilevel.Complete(p), gyy: mat.NewSym(dy),
 		gy: vec(dy), next: vec(dy), newton: vec(dy), at: vec(dy), fx: vec(dx), fy: vec(dy), v: vec(dy),
 		gxyv: vec(dx), grad: vec(dx), x: vec(dx), y: vec(dy), js: vec(dy), q: vec(dx), dx: vec(dx)}
-	f.values, _ = p.(bilevel.Values)
+	f.values = f.p.Values
 	f.Reach = f.reach
 	return f
 }
@@ -157,11 +157,14 @@ func (f *Function) Gradient(grad, x, y []float64) (float64, error) {
 	copy(f.x, x)
 	copy(f.y, y)
 	f.known = true
-	if f.values == nil {
-		return math.NaN(), nil
+	if f.values != nil {
+		value, err := f.values.ValueF(x, y, f.Xi)
+		if !errors.Is(err, bilevel.ErrMissing) {
+			return value - mat.Dot(f.v, f.gy), err
+		}
+		f.values = nil // asked once: the error allocates
 	}
-	value, err := f.values.ValueF(x, y, f.Xi)
-	return value - mat.Dot(f.v, f.gy), err
+	return math.NaN(), nil
 }
 
 // HessVec writes ∇²F(x)·s at the point of the last Gradient, with relative error of order 1e-6, given

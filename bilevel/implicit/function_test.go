@@ -104,7 +104,7 @@ func TestHessVec(t *testing.T) {
 	p := rows(t)
 	dx, dy := p.Dims()
 	x, y, s, up, down, got := []float64{-3, -2.2, -2.1, -2.9, -3.8}, vec(dy), vec(dx), vec(dx), vec(dx), vec(dx)
-	forms := []*implicit.Function{implicit.New(p), implicit.New(bare{p})}
+	forms := []*implicit.Function{implicit.New(p), implicit.New(bilevel.Complete(bare{p}))}
 	assert.PanicsWithValue(t, "implicit: HessVec: there is no point: call Solve and Gradient",
 		func() { _ = forms[0].HessVec(got, s) })
 	for k, name := range []string{"Solve", "Solve", "Gradient", "Gradient", "Gradient", "HessVec", "HessVec"} {

@@ -62,15 +62,8 @@ func (m HOAG) Start(it *bilevel.Iteration) (bilevel.Stepper, error) {
 	if err := errors.Join(err, option.Finite("HOAG.Share", m.Share)); err != nil {
 		return nil, fmt.Errorf("HOAG: %w", err)
 	}
-	sum := &watched{Oracle: it.Oracle(), it: it}
-	p := bilevel.Problem(sum)
-	if v, ok := it.Problem().(bilevel.Values); ok {
-		p = struct {
-			*watched
-			bilevel.Values
-		}{sum, v}
-	}
-	return &hoag{HOAG: m, f: implicit.New(p), m: search, sum: sum, h: make([]float64, dx),
+	sum := &watched{Oracle: it.Oracle(), Values: bilevel.Complete(it.Problem()), it: it}
+	return &hoag{HOAG: m, f: implicit.New(sum), m: search, sum: sum, h: make([]float64, dx),
 		y: make([]float64, dy)}, nil
 }
 
@@ -152,6 +145,7 @@ func (m *hoag) State(t *bilevel.State) {
 // a step would hide.
 type watched struct {
 	*bilevel.Oracle
+	bilevel.Values
 	it  *bilevel.Iteration
 	err error
 }
