@@ -195,7 +195,7 @@ func (m VRBO) Start(it *bilevel.Iteration) (bilevel.Stepper, error) {
 	)
 	upper, lower := it.Batches()
 	r := &vrbo{m, newRecursion(it, m.Neumann, false), m.large(upper), m.large(lower)}
-	return r, errors.Join(err, option.Batch("VRBO.LargeBatch", r.largeXi))
+	return r, errors.Join(err, option.Batch("VRBO.LargeBatch", max(r.largeXi, r.largePhi)))
 }
 
 // large is S_1 for a stream with small batches of the given size.
