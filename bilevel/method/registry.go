@@ -68,7 +68,9 @@ var mu sync.RWMutex // guards registry
 
 var registry = []Entry{
 	{Name: "STABLE", Needs: Needs{MuG: true}, Orders: [2]float64{0.5, 0.5}, Variants: stableTau,
-		New: func(t Tuning) bilevel.Method { return t.stable() }},
+		New: func(t Tuning) bilevel.Method {
+			return bilevel.STABLE{Alpha: t.Alpha, Beta: t.Beta, Tau: t.Tau, MuG: t.MuG, CGxy: t.CGxy}
+		}},
 	{Name: "SAA-Newton", Untuned: true, Variants: noVariants,
 		New: func(t Tuning) bilevel.Method { return saa.Newton{} }},
 	{Name: "BSA", Needs: needsSeries, Orders: [2]float64{0.5, 1}, Variants: lengthOfSeries,
@@ -177,10 +179,6 @@ func fifth(s bilevel.Schedule) bilevel.Schedule {
 type scaled struct{ bilevel.Schedule }
 
 func (s scaled) At(k int) float64 { return s.Schedule.At(k) / 5 }
-
-func (t Tuning) stable() bilevel.Method {
-	return bilevel.STABLE{Alpha: t.Alpha, Beta: t.Beta, Tau: t.Tau, MuG: t.MuG, CGxy: t.CGxy}
-}
 
 func (t Tuning) neumann() Neumann { return Neumann{MuG: t.MuG, LG: t.LG, Terms: t.Terms} }
 
