@@ -345,9 +345,8 @@ func (c narrowing) Health() Health {
 
 func TestWindow(t *testing.T) {
 	steps := func(window, relapse int) int {
-		r, err := newSolver(t, newWavy(0), narrowing{k: new(int), relapse: relapse}, Options{}).
-			Run(t.Context(), Run{Gap: 1e-2, Window: window, Steps: 5000})
-		require.NoError(t, err)
+		s := newSolver(t, newWavy(0), narrowing{k: new(int), relapse: relapse}, Options{})
+		r := bileveltest.Must(s.Run(t.Context(), Run{Gap: 1e-2, Window: window, Steps: 5000}))
 		require.Equal(t, GapReached, r.Reason)
 		return r.Steps
 	}

@@ -28,13 +28,9 @@ func examples(t testing.TB) map[string]example {
 	rng := rand.New(rand.NewPCG(7, 7))
 	a, b := rowsOf(rng, 12, 5, 9)
 	c, e := rowsOf(rng, 20, 5, 20)
-	made := func(p *auto.Problem, err error) *auto.Problem {
-		require.NoError(t, err)
-		return p
-	}
 	noise := func(s bilevel.Sample) float64 { return rand.New(rand.NewPCG(uint64(s), 1)).NormFloat64() }
 	weighted := func(x, y vec) num { return x.Sum().Mul(y.SquaredNorm()).Add(y.At(0).Mul(x.At(1))) }
-	simulator := made(auto.New(auto.Losses{Dx: 2, Dy: 3,
+	simulator := bileveltest.Must(auto.New(auto.Losses{Dx: 2, Dy: 3,
 		F: func(x, y vec, s bilevel.Sample) num {
 			return y.Sum().Scale(1 + noise(s)/5).Sin().Add(x.SquaredNorm())
 		},
@@ -47,12 +43,12 @@ func examples(t testing.TB) map[string]example {
 		score := y.Mat(3, 5).MulVec(auto.Data(a[i]))
 		return score.LogSumExp().Sub(score.At(int(i) % 3))
 	}
-	softmax := made(auto.New(auto.Losses{Dx: 15, Dy: 15, Upper: 12, Lower: 12,
+	softmax := bileveltest.Must(auto.New(auto.Losses{Dx: 15, Dy: 15, Upper: 12, Lower: 12,
 		F: func(_, y vec, i bilevel.Sample) num { return classes(y, i) },
 		G: func(x, y vec, i bilevel.Sample) num { return classes(y, i).Add(y.WeightedSquares(x.Exp())) },
 	}))
 	return map[string]example{
-		"cleaning":  {made(cleaning(a, b, c, e)), check.Options{MuG: 0.1}},
+		"cleaning":  {bileveltest.Must(cleaning(a, b, c, e)), check.Options{MuG: 0.1}},
 		"softmax":   {softmax, check.Options{}},
 		"tuning":    {tuning(t, rows(6, 0.5)), check.Options{Set: bilevel.UniformBox(6, 0.1, 1)}},
 		"simulator": {simulator, check.Options{Set: bilevel.NonNegative{}, MuG: 1}},

@@ -231,8 +231,7 @@ func TestMethodFindsFlaws(t *testing.T) {
 }
 
 func TestMethodOptions(t *testing.T) {
-	q, err := quadratic.New(quadratic.Options{Dx: 3, Dy: 4, Seed: 1, LG: 2, LP: 2, SigmaGy: 0.3, Terms: 12})
-	require.NoError(t, err)
+	q := made(quadratic.New(quadratic.Options{Dx: 3, Dy: 4, Seed: 1, LG: 2, LP: 2, SigmaGy: 0.3, Terms: 12}))
 	has := func(p bilevel.Problem) [2]bool {
 		_, products := p.(bilevel.Products)
 		_, upper := p.(bilevel.UpperGradient)

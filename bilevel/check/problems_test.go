@@ -154,16 +154,15 @@ func (p joint) JointG(gy, hv, cv, x, y, v []float64, phi []bilevel.Sample) error
 	return err
 }
 
-type promises struct {
-	*quadratic.Problem
-	s float64
-}
+type promises float64
 
-func (p promises) ConvexityAt([]float64) float64 { return p.s }
+func (s promises) ConvexityAt([]float64) float64 { return float64(s) }
 
 func promise(s float64) bilevel.Problem {
 	q := made(quadratic.New(quadratic.Options{Dx: 2, Dy: 3, Seed: 5, MuG: 2, SigmaGy: 0.3}))
-	return promises{q, s}
+	p := bilevel.Complete(q)
+	p.StronglyConvex = promises(s)
+	return p
 }
 
 type bare struct{ bilevel.Problem }

@@ -57,10 +57,7 @@ func (bent) constants() theorem.Constants {
 }
 
 type subject struct {
-	p interface {
-		bilevel.Problem
-		bilevel.Truth
-	}
+	p bilevel.Problem // and a bilevel.Truth
 	c theorem.Constants
 }
 

@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 
 	"stable/bilevel"
 	"stable/bilevel/auto"
@@ -87,8 +86,7 @@ func TestAdaptedProblemsAreRight(t *testing.T) {
 		"nonquadratic": newSquare(0.5, 2, 8),
 		"simulator":    newSquare(1, 1, 0),
 	} {
-		r, err := check.Problem(Adapt(s), check.Options{MuG: 0.5})
-		require.NoError(t, err)
+		r := bileveltest.Must(check.Problem(Adapt(s), check.Options{MuG: 0.5}))
 		assert.NoError(t, r.Err(), name)
 		done := map[string]bool{}
 		for _, p := range r.Passed {

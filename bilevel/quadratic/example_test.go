@@ -38,10 +38,7 @@ func Example() {
 func TestVariantsPassTheChecks(t *testing.T) {
 	for name, o := range quadratic.Variants() {
 		t.Run(name, func(t *testing.T) {
-			p, err := quadratic.New(o)
-			require.NoError(t, err)
-			r, err := check.Problem(p, check.Options{Points: 1, MuG: 1, Samples: 4000})
-			require.NoError(t, err)
+			r := must(check.Problem(must(quadratic.New(o)), check.Options{Points: 1, MuG: 1, Samples: 4000}))
 			require.NoError(t, r.Err(), r)
 			oracles := map[string]bool{}
 			for _, p := range r.Passed {
