@@ -124,15 +124,9 @@ func TestRules(t *testing.T) {
 	clipping := start(t, bilevel.STABLE{MuG: 1.5}, bilevel.Options{})
 	s := start(t, wandering, bilevel.Options{Seed: 3})
 	for _, s := range []*bilevel.Solver{s, clipping} {
-		step := func() {
-			if err := s.Step(); err != nil {
-				panic(err)
-			}
-		}
-		for range 20 {
-			step()
-		}
-		assert.Zero(t, testing.AllocsPerRun(50, step))
+		must(s.Run(t.Context(), bilevel.Run{Steps: 20}))
+		assert.Zero(t, testing.AllocsPerRun(50, func() { _ = s.Step() }))
+		require.NoError(t, s.Step(), "nor has one before failed")
 	}
 	assert.Greater(t, clipping.Activity().Truncated, 20)
 	assert.Equal(t, bilevel.Activity{Cut: s.K()}, s.Activity())
