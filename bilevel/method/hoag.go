@@ -2,7 +2,6 @@ package method
 
 import (
 	"errors"
-	"fmt"
 	"math"
 
 	"stable/bilevel"
@@ -42,8 +41,10 @@ type hoag struct {
 }
 
 func (m HOAG) Start(it *bilevel.Iteration) (bilevel.Stepper, error) {
-	option.Default(&m.Share, 1e-3)
-	option.Default(&m.Memory, 10)
+	err := errors.Join(positive("HOAG.Share", &m.Share, 1e-3), count("HOAG.Memory", &m.Memory, 10))
+	if err != nil {
+		return nil, err
+	}
 	upper, lower := it.Oracle().Streams()
 	bu, bl := it.Batches()
 	set, bounded := it.Set().(bilevel.BoundedSet)
@@ -59,12 +60,9 @@ func (m HOAG) Start(it *bilevel.Iteration) (bilevel.Stepper, error) {
 		lo[i], hi[i] = set.Bounds(i)
 	}
 	search, err := implicit.NewMinimiser(it.X(), implicit.Options{Lo: lo, Hi: hi, Memory: m.Memory})
-	if err := errors.Join(err, option.Finite("HOAG.Share", m.Share)); err != nil {
-		return nil, fmt.Errorf("HOAG: %w", err)
-	}
 	sum := &watched{Oracle: it.Oracle(), Values: bilevel.Complete(it.Problem()), it: it}
 	return &hoag{HOAG: m, f: implicit.New(sum), m: search, sum: sum, h: make([]float64, dx),
-		y: make([]float64, dy)}, nil
+		y: make([]float64, dy)}, err
 }
 
 func (m *hoag) Step(it *bilevel.Iteration) error {
