@@ -82,14 +82,10 @@ func readLedger[R any](path string, id Identity, done map[string]R) (whole, size
 		}
 		var found Identity
 		var e entry[R]
-		into := any(&e)
-		if line == 1 {
-			into = &found
-		}
-		if err := decode(record, into); err != nil {
+		if err := decode(record, &e); err != nil {
 			return 0, 0, fmt.Errorf("%s:%d: damaged record: %w; use -fresh to start over", path, line, err)
 		}
-		if e.Key != "" {
+		if line > 1 && e.Key != "" {
 			done[e.Key] = e.Result
 		} else if err = decode(record, &found); err == nil { // the first, or that of a process that began it, too
 			err = id.check(path, found)
