@@ -15,27 +15,28 @@ import (
 	"stable/bilevel/method"
 )
 
-// WriteFigure writes NAME.svg and NAME.csv into a folder, and says so; without a number that can be
-// drawn it says that and leaves the figure out.
+// WriteFigure writes NAME.svg and NAME.csv into a folder.
 func WriteFigure(w io.Writer, folder, name string, fig *plot.Figure) error {
-	for _, f := range []struct {
-		name string
-		fill func(io.Writer) error
-	}{{name + ".svg", fig.WriteSVG}, {name + ".csv", fig.WriteCSV}} {
-		path := filepath.Join(folder, f.name)
-		said := fmt.Sprintf("wrote %s\n", path)
-		switch err := atomicfile.Write(path, f.fill); {
-		case errors.Is(err, plot.ErrEmpty):
-			said = fmt.Sprintf("no %s: no number can be drawn\n", f.name)
-		case err != nil:
-			return err
-		}
-		fmt.Fprint(w, said)
+	if err := WriteFile(w, folder, name+".svg", fig.WriteSVG); err != nil {
+		return err
 	}
-	return nil
+	return WriteFile(w, folder, name+".csv", fig.WriteCSV)
 }
 
-func Plain(s string) string { return strings.NewReplacer("^{", "^", "_{", "_", "}", "").Replace(s) }
+// WriteFile writes a file into a folder, and says so; a figure without a number that can be drawn it
+// leaves out, and says that.
+func WriteFile(w io.Writer, folder, name string, fill func(io.Writer) error) error {
+	path := filepath.Join(folder, name)
+	err := atomicfile.Write(path, fill)
+	switch {
+	case errors.Is(err, plot.ErrEmpty):
+		fmt.Fprintf(w, "no %s: no number can be drawn\n", name)
+		return nil
+	case err == nil:
+		fmt.Fprintf(w, "wrote %s\n", path)
+	}
+	return err
+}
 
 func Last[T any](v []T) (x T) {
 	if len(v) > 0 {

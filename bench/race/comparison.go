@@ -5,13 +5,11 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"path/filepath"
 	"slices"
 	"strconv"
 
 	"stable/bench/kit"
 	"stable/bench/plot"
-	"stable/bilevel/atomicfile"
 )
 
 // comparison prints untuned methods' errors over the best rival's, or all where rivals are given.
@@ -191,12 +189,7 @@ func csvOf(lines [][]string) func(io.Writer) error {
 }
 
 func (t *tournament) save(w io.Writer, ending string, fill func(io.Writer) error) error {
-	path := filepath.Join(t.Out, t.file+ending)
-	if err := atomicfile.Write(path, fill); err != nil {
-		return err
-	}
-	fmt.Fprintf(w, "wrote %s\n", path)
-	return nil
+	return kit.WriteFile(w, t.Out, t.file+ending, fill)
 }
 
 func number(v float64) string {

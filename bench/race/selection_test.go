@@ -166,6 +166,10 @@ func TestFallBack(t *testing.T) {
 		assert.InDelta(t, math.Inf(1), r.Mean, 0)
 		assert.InDelta(t, 4-float64(b), r.held.Mean, 1e-15)
 	}
+	u.problems[0].limit, u.Out = &observe.Limit{Xi: 1, Phi: 1}, t.TempDir()
+	text := new(strings.Builder)
+	require.NoError(t, u.limits(text), "nothing can be drawn")
+	assert.Contains(t, text.String(), "wrote "+filepath.Join(u.Out, ".csv"))
 }
 
 func TestNoCellIsEmpty(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 	"io"
 	"math"
 	"slices"
+	"strings"
 
 	"stable/bench/kit"
 	"stable/bench/plot"
@@ -215,7 +216,7 @@ func (c *complexity) report(w io.Writer) error {
 }
 
 func (c *complexity) panels(w io.Writer, g *regime, error int, measure string) []plot.Panel {
-	fmt.Fprintf(w, "%s, ε = %s\n", g.title, kit.Plain(measure))
+	fmt.Fprintf(w, "%s, ε = %s\n", g.title, plain(measure))
 	head := "method"
 	panels := make([]plot.Panel, 2)
 	for i, letter := range []string{"ξ", "φ"} {
@@ -249,6 +250,8 @@ func (c *complexity) panels(w io.Writer, g *regime, error int, measure string) [
 	}
 	return panels
 }
+
+func plain(s string) string { return strings.NewReplacer("^{", "^", "_{", "_", "}", "").Replace(s) }
 
 // slopes have the table's exponents, each beside the first curve it is claimed for.
 func slopes(rows []*row, stream int, series []plot.Series) (lines []plot.Line) {

@@ -148,7 +148,7 @@ func (g *regime) panel(w io.Writer) plot.Panel {
 		for q, name := range []string{upper: g.measure, lower: "E‖y^{k} − y*(x^{k})‖²"} {
 			d, exponent, late := decay(v, q)
 			lines = append(lines, []string{fmt.Sprintf("%s\t%s\t%v\t%v\t%.3g\t%.3g\t%.2g, %.2g, %.2g to %.2g, %.2g, %.2g",
-				v.name, kit.Plain(name), exponent, late, d.Y[0], kit.Last(d.Y),
+				v.name, plain(name), exponent, late, d.Y[0], kit.Last(d.Y),
 				s.Alpha.At(0), s.Beta.At(0), s.Tau.At(0), s.Alpha.At(top), s.Beta.At(top), s.Tau.At(top))})
 			d.Name = []string{"x: ", "y: "}[q] + v.name
 			panel.Series = append(panel.Series, d)
