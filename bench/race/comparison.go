@@ -181,15 +181,11 @@ func (t *tournament) write(w io.Writer, rows []row, column string, value func(r 
 			string(r.problem.half), number(r.Half), fmt.Sprint(r.diverged), number(r.evals * n), number(1e-6 * r.micros * n),
 		})
 	}
-	return t.save(w, ".csv", csvOf(lines))
+	return kit.WriteFile(w, t.Out, t.file+".csv", csvOf(lines))
 }
 
 func csvOf(lines [][]string) func(io.Writer) error {
 	return func(w io.Writer) error { return csv.NewWriter(w).WriteAll(lines) }
-}
-
-func (t *tournament) save(w io.Writer, ending string, fill func(io.Writer) error) error {
-	return kit.WriteFile(w, t.Out, t.file+ending, fill)
 }
 
 func number(v float64) string {
@@ -234,7 +230,7 @@ func (t *tournament) limits(w io.Writer) error {
 	}
 	kit.Table(w, lines)
 	if fig := t.limitFigure(rows); len(fig.Panels) > 0 {
-		if err := t.save(w, ".svg", fig.WriteSVG); err != nil {
+		if err := kit.WriteFile(w, t.Out, t.file+".svg", fig.WriteSVG); err != nil {
 			return err
 		}
 	}

@@ -102,7 +102,7 @@ func (t *tournament) writeRivals(w io.Writer, best rivals) error {
 			}
 		}
 	}
-	return t.save(w, "-rivals.csv", func(w io.Writer) error {
+	return kit.WriteFile(w, t.Out, t.file+"-rivals.csv", func(w io.Writer) error {
 		_, err := io.WriteString(w, strings.Join(head, "\n"))
 		return cmp.Or(err, csvOf(lines)(w))
 	})
