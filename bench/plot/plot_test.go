@@ -310,58 +310,42 @@ func TestTrace(t *testing.T) {
 	assert.Equal(t, "M0 0L1 0.5L0.75 -0.5L-0.25 -0.5", trace([]point{{0, 0}, {1, .5}, {.75, -.5}, {.75, -.501}, {-.25, -.5}}))
 }
 
-func TestLinearTicks(t *testing.T) {
+func TestTicks(t *testing.T) {
 	for _, c := range []struct {
-		lo, hi float64
-		limit  int
-		labels string
-	}{
-		{0, 1, 6, "0.0 0.2 0.4 0.6 0.8 1.0"},
-		{0, 1, 5, "0.0 0.5 1.0"},
-		{-10.2, 10.2, 6, "−10 −5 0 5 10"},
-		{0, 400, 5, "0 100 200 300 400"},
-		{0, 1e6, 6, "0 2×10^{5} 4×10^{5} 6×10^{5} 8×10^{5} 10^{6}"},
-		{-3e-5, 3e-5, 4, "−2×10^{−5} 0 2×10^{−5}"},
-		{1000000, 1000004, 5, "10^{6} 1.000001×10^{6} 1.000002×10^{6} 1.000003×10^{6} 1.000004×10^{6}"},
-		{0.4, 1.9, 2, "0.5 1.0 1.5"}, // a limit of two would leave the tick at 1 alone
-	} {
-		labels, minor := texts(linearTicks(c.lo, c.hi, c.limit))
-		assert.Equal(t, c.labels, labels, "[%g, %g]", c.lo, c.hi)
-		assert.Zero(t, minor)
-	}
-}
-
-func texts(list []tick) (string, int) {
-	var labels []string
-	for _, t := range list {
-		if t.label != "" {
-			labels = append(labels, t.label)
-		}
-	}
-	return strings.Join(labels, " "), len(list) - len(labels)
-}
-
-func TestLogTicks(t *testing.T) {
-	for _, c := range []struct {
-		lo, hi float64 // decades
+		scale  scale // its ends are decades where it is logarithmic
 		limit  int
 		labels string
 		minor  int
 	}{
-		{-4, 0, 9, "10^{−4} 10^{−3} 10^{−2} 10^{−1} 10^{0}", 4 * 8},
-		{0, 12, 9, "10^{0} 10^{2} 10^{4} 10^{6} 10^{8} 10^{10} 10^{12}", 6},
-		{-300, 300, 5, "10^{−200} 10^{0} 10^{200}", 0},
-		{0, 1, 9, "1 2 5 10", 6},
-		{-2, -0.5, 9, "0.01 0.02 0.05 0.1 0.2", 9 + 3 - 5},
-		{0, 1.9, 5, "1 3 10 30", 9 + 7 - 4},
-		{6, 7, 9, "10^{6} 2×10^{6} 5×10^{6} 10^{7}", 6},
-		{-7, -6, 9, "10^{−7} 2×10^{−7} 5×10^{−7} 10^{−6}", 6},
-		{math.Log10(2.1), math.Log10(4.9), 4, "3 4", 0},
-		{math.Log10(21), math.Log10(24.1), 4, "21 22 23 24", 0},
+		{scale{false, 0, 1}, 6, "0.0 0.2 0.4 0.6 0.8 1.0", 0},
+		{scale{false, 0, 1}, 5, "0.0 0.5 1.0", 0},
+		{scale{false, -10.2, 10.2}, 6, "−10 −5 0 5 10", 0},
+		{scale{false, 0, 400}, 5, "0 100 200 300 400", 0},
+		{scale{false, 0, 1e6}, 6, "0 2×10^{5} 4×10^{5} 6×10^{5} 8×10^{5} 10^{6}", 0},
+		{scale{false, -3e-5, 3e-5}, 4, "−2×10^{−5} 0 2×10^{−5}", 0},
+		{scale{false, 1000000, 1000004}, 5,
+			"10^{6} 1.000001×10^{6} 1.000002×10^{6} 1.000003×10^{6} 1.000004×10^{6}", 0},
+		{scale{false, 0.4, 1.9}, 2, "0.5 1.0 1.5", 0}, // a limit of two would leave the tick at 1 alone
+		{scale{true, -4, 0}, 9, "10^{−4} 10^{−3} 10^{−2} 10^{−1} 10^{0}", 4 * 8},
+		{scale{true, 0, 12}, 9, "10^{0} 10^{2} 10^{4} 10^{6} 10^{8} 10^{10} 10^{12}", 6},
+		{scale{true, -300, 300}, 5, "10^{−200} 10^{0} 10^{200}", 0},
+		{scale{true, 0, 1}, 9, "1 2 5 10", 6},
+		{scale{true, -2, -0.5}, 9, "0.01 0.02 0.05 0.1 0.2", 9 + 3 - 5},
+		{scale{true, 0, 1.9}, 5, "1 3 10 30", 9 + 7 - 4},
+		{scale{true, 6, 7}, 9, "10^{6} 2×10^{6} 5×10^{6} 10^{7}", 6},
+		{scale{true, -7, -6}, 9, "10^{−7} 2×10^{−7} 5×10^{−7} 10^{−6}", 6},
+		{scale{true, math.Log10(2.1), math.Log10(4.9)}, 4, "3 4", 0},
+		{scale{true, math.Log10(21), math.Log10(24.1)}, 4, "21 22 23 24", 0},
 	} {
-		labels, minor := texts(logTicks(c.lo, c.hi, c.limit))
-		assert.Equal(t, c.labels, labels, "[%g, %g]", c.lo, c.hi)
-		assert.Equal(t, c.minor, minor, "[%g, %g]", c.lo, c.hi)
+		var labels []string
+		ticks := c.scale.ticks(c.limit)
+		for _, tick := range ticks {
+			if tick.label != "" {
+				labels = append(labels, tick.label)
+			}
+		}
+		assert.Equal(t, c.labels, strings.Join(labels, " "), "%+v", c.scale)
+		assert.Equal(t, c.minor, len(ticks)-len(labels), "%+v", c.scale)
 	}
 }
 
