@@ -19,33 +19,31 @@ type Task[R any] struct {
 	Run  func(ctx context.Context) (R, error)
 }
 
-// Campaign does tasks on all cores and keeps their results in a ledger.
-type Campaign[R any] struct{ ledger *ledger[R] }
-
 // Play opens or begins a command's campaign, whose ledger is NAME.ledger, has it played, and closes it. It
 // begins a new one in place of another that was finished.
 func Play[R any](o Common, name string, id Identity, play func(*Campaign[R]) error) (err error) {
-	path, c := filepath.Join(o.Out, name+".ledger"), new(Campaign[R])
+	path := filepath.Join(o.Out, name+".ledger")
 	if o.fresh {
 		if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
 			return err
 		}
 	}
-	if c.ledger, err = openLedger[R](path, id); err != nil {
+	c, err := openLedger[R](path, id)
+	if err != nil {
 		return err
 	}
 	if err = play(c); err == nil {
 		id.Finished = true
-		err = c.ledger.write(id)
+		err = c.write(id)
 	}
-	return errors.Join(err, c.ledger.close())
+	return errors.Join(err, c.close())
 }
 
 // Complete does the missing tasks, named what in the progress, and returns all results by key.
 func (c *Campaign[R]) Complete(ctx context.Context, tasks []Task[R], what string, out Terminal) (map[string]R, error) {
 	var todo []Task[R]
 	for _, t := range tasks {
-		if _, there := c.ledger.done[t.Key]; !there {
+		if _, there := c.done[t.Key]; !there {
 			todo = append(todo, t)
 		}
 	}
@@ -54,9 +52,9 @@ func (c *Campaign[R]) Complete(ctx context.Context, tasks []Task[R], what string
 	finished, err := c.pool(ctx, todo, what, out)
 	if errors.Is(err, context.Canceled) {
 		fmt.Fprintf(out.Stderr, "%s: %d of %d runs done are kept in %s; the same command goes on from there\n",
-			what, finished, len(todo), c.ledger.file.Name())
+			what, finished, len(todo), c.file.Name())
 	}
-	return c.ledger.done, err
+	return c.done, err
 }
 
 func (c *Campaign[R]) pool(ctx context.Context, todo []Task[R], what string, out Terminal) (finished int, err error) {
@@ -84,7 +82,7 @@ func (c *Campaign[R]) pool(ctx context.Context, todo []Task[R], what string, out
 				r, err := t.Run(ctx)
 				mu.Lock()
 				if err == nil {
-					err = c.ledger.put(t.Key, r)
+					err = c.put(t.Key, r)
 				}
 				if err != nil {
 					cancel(err)

@@ -212,7 +212,7 @@ func TestLedgerRefuses(t *testing.T) {
 // written is waited for.
 func TestLedgerOfTwo(t *testing.T) {
 	path, id := filepath.Join(t.TempDir(), "x.ledger"), Identity{Options: "one", Build: "b"}
-	both := [2]*ledger[int]{Must(openLedger[int](path, id)), Must(openLedger[int](path, id))}
+	both := [2]*Campaign[int]{Must(openLedger[int](path, id)), Must(openLedger[int](path, id))}
 	require.NoError(t, both[1].write(id))
 	want, done := map[string]int{}, make(chan error)
 	for i := range 2000 {
@@ -248,8 +248,8 @@ func TestLedgerOfTwo(t *testing.T) {
 	for i := range 3 {
 		id := Identity{Options: strconv.Itoa(i / 2)}
 		require.NoError(t, Play(o, "x", id, func(c *Campaign[int]) error {
-			assert.Len(t, c.ledger.done, i%2)
-			return c.ledger.put("one", i)
+			assert.Len(t, c.done, i%2)
+			return c.put("one", i)
 		}))
 	}
 }

@@ -18,10 +18,11 @@ import (
 	"time"
 )
 
-// A ledger keeps results in a file, after their identity. A torn last line is dropped; any other
-// defect is an error with its line. Whole lines are appended, so two processes on one campaign waste
-// work and spoil nothing; of two campaigns that begin one file at once, the next to read it says so.
-type ledger[R any] struct {
+// Campaign does tasks on all cores and keeps their results in a file, its ledger, after their
+// identity. A torn last line is dropped; any other defect is an error with its line. Whole lines are
+// appended, so two processes on one campaign waste work and spoil nothing; of two campaigns that
+// begin one file at once, the next to read it says so.
+type Campaign[R any] struct {
 	file *os.File
 	done map[string]R
 }
@@ -31,33 +32,33 @@ type entry[R any] struct {
 	Result R
 }
 
-func openLedger[R any](path string, id Identity) (*ledger[R], error) {
+func openLedger[R any](path string, id Identity) (*Campaign[R], error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return nil, err
 	}
-	l := &ledger[R]{done: map[string]R{}}
-	empty, err := l.load(path, id)
+	c := &Campaign[R]{done: map[string]R{}}
+	empty, err := c.load(path, id)
 	if err != nil {
 		return nil, err
 	}
-	if l.file, err = os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o644); err != nil {
+	if c.file, err = os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o644); err != nil {
 		return nil, err
 	}
 	if empty {
-		if err := l.write(id); err != nil {
-			return nil, errors.Join(err, l.file.Close())
+		if err := c.write(id); err != nil {
+			return nil, errors.Join(err, c.file.Close())
 		}
 	}
-	return l, nil
+	return c, nil
 }
 
 // pause tells a torn line from one that another process is writing.
 var pause = func() { time.Sleep(50 * time.Millisecond) }
 
 // load reads the file's records, cuts a torn line off, and says whether nothing is left.
-func (l *ledger[R]) load(path string, id Identity) (empty bool, err error) {
+func (c *Campaign[R]) load(path string, id Identity) (empty bool, err error) {
 	for torn := -1; ; pause() {
-		whole, size, err := readLedger(path, id, l.done)
+		whole, size, err := readLedger(path, id, c.done)
 		if err != nil || whole == size {
 			return whole == 0, err
 		}
@@ -102,24 +103,24 @@ func readLedger[R any](path string, id Identity, done map[string]R) (whole, size
 	}
 }
 
-func (l *ledger[R]) put(key string, r R) error {
-	l.done[key] = r
-	return l.write(entry[R]{key, r})
+func (c *Campaign[R]) put(key string, r R) error {
+	c.done[key] = r
+	return c.write(entry[R]{key, r})
 }
 
 // write appends v in one write as a line: the CRC-32 of its JSON in eight hexadecimal digits, a blank,
 // the JSON. If the disk is full it removes what was written.
-func (l *ledger[R]) write(v any) error {
+func (c *Campaign[R]) write(v any) error {
 	body, err := json.Marshal(v)
 	if err != nil {
 		return err
 	}
-	before, err := l.file.Stat()
+	before, err := c.file.Stat()
 	if err != nil {
 		return err
 	}
-	if _, err := l.file.Write(fmt.Appendf(nil, "%08x %s\n", crc32.ChecksumIEEE(body), body)); err != nil {
-		return errors.Join(err, os.Truncate(l.file.Name(), before.Size()))
+	if _, err := c.file.Write(fmt.Appendf(nil, "%08x %s\n", crc32.ChecksumIEEE(body), body)); err != nil {
+		return errors.Join(err, os.Truncate(c.file.Name(), before.Size()))
 	}
 	return nil
 }
@@ -132,7 +133,7 @@ func decode(record []byte, v any) error {
 	return json.Unmarshal(body, v)
 }
 
-func (l *ledger[R]) close() error { return errors.Join(l.file.Sync(), l.file.Close()) }
+func (c *Campaign[R]) close() error { return errors.Join(c.file.Sync(), c.file.Close()) }
 
 // Identity says what results on disk were made from; only equal ones are reused.
 type Identity struct {
