@@ -34,23 +34,22 @@ var kinds = []kind{
 	{"newsvendor", drawNewsvendor}, {"factorisation", drawFactorisation}, {"features", drawFeatures},
 }
 
-func rows(r *rand.Rand, n uint64) uint64 {
+func rows(r *rand.Rand, n uint64) int {
 	if n == 0 {
-		return 500 + r.Uint64N(1500)
+		n = 500 + r.Uint64N(1500)
 	}
-	return n
+	return int(n)
 }
 
 // table is rows of features whose sizes follow a law; feature j counts scale[j].
 func table(r *rand.Rand, n uint64, d int, size func(r *rand.Rand) float64, scale []float64) [][]float64 {
-	list := make([][]float64, rows(r, n))
-	for i := range list {
-		list[i] = gaussians(r, d, size(r))
-		for j := range scale {
-			list[i][j] *= scale[j]
+	return drawn(rows(r, n), func() []float64 {
+		v := gaussians(r, d, size(r))
+		for j, s := range scale {
+			v[j] *= s
 		}
-	}
-	return list
+		return v
+	})
 }
 
 // tabled is a loss φ(c + aᵀy), a a row of a table; c may be nil.
@@ -212,10 +211,7 @@ func drawCleaning(r *rand.Rand, nf, ng uint64) species {
 		total += between(r, 3e-3, 1)
 		share[k] = total
 	}
-	bad := make([]bool, groups)
-	for k := range bad {
-		bad[k] = r.IntN(3) == 0
-	}
+	bad := drawn(groups, func() bool { return r.IntN(3) == 0 })
 	side := func(n uint64, upper bool) loss {
 		a := table(r, n, d, size.draw, nil)
 		group := make([]int, len(a))
@@ -286,13 +282,13 @@ func drawNewsvendor(r *rand.Rand, nf, ng uint64) species {
 	}
 	h, over, under, spread := between(r, 0.2, 1), between(r, 0.3, 2), between(r, 0.5, 3), between(r, 0.1, 0.5)
 	side := func(n uint64, k int, psi func(t *term)) loss {
-		demand := make([][]float64, rows(r, n))
-		for i := range demand {
-			demand[i] = make(vector, d)
-			for j := range demand[i] {
-				demand[i][j] = max(base[j]*(1+spread*noise.draw(r)), 0)
+		demand := drawn(rows(r, n), func() []float64 {
+			v := make(vector, d)
+			for j := range v {
+				v[j] = max(base[j]*(1+spread*noise.draw(r)), 0)
 			}
-		}
+			return v
+		})
 		return loss{terms: uint64(len(demand)), width: k * d, psi: psi, read: func(t *term, _ []float64, i bilevel.Sample) {
 			for j := range d {
 				t.a[j], t.b[j], t.c[j] = row{j, one}, row{j, slope[j : j+1]}, -demand[i][j]
@@ -337,11 +333,10 @@ func drawFactorisation(r *rand.Rand, nf, ng uint64) species {
 	level := between(r, 1e-2, 1)
 	w, z := gaussians(r, m*rank, 1), gaussians(r, n*rank, 1)
 	side := func(count uint64) loss {
-		list := make([]entry, rows(r, count))
-		for k := range list {
+		list := drawn(rows(r, count), func() entry {
 			i, j := rank*r.IntN(m), rank*r.IntN(n)
-			list[k] = entry{i, j, mat.Dot(w[i:i+rank], z[j:j+rank]) + level*noise.draw(r)}
-		}
+			return entry{i, j, mat.Dot(w[i:i+rank], z[j:j+rank]) + level*noise.draw(r)}
+		})
 		return loss{terms: uint64(len(list)), width: 1, psi: first(halfSquare), read: func(t *term, x []float64, s bilevel.Sample) {
 			e := list[s]
 			t.a[0], t.c[0] = row{e.j, x[e.i : e.i+rank]}, -e.v
@@ -364,10 +359,8 @@ func drawFactorisation(r *rand.Rand, nf, ng uint64) species {
 // drawFeatures draws a regression on y_k cos(ω_kᵀ(eˣ∘z) + β_k), eˣ the inputs' scales.
 func drawFeatures(r *rand.Rand, nf, ng uint64) species {
 	p, d := 1+r.IntN(4), dims(r, 4)
-	omega, beta := gaussians(r, d*p, 1), make(vector, d)
-	for k := range beta {
-		beta[k] = 2 * math.Pi * r.Float64()
-	}
+	omega := gaussians(r, d*p, 1)
+	beta := drawn(d, func() float64 { return 2 * math.Pi * r.Float64() })
 	noise, level := drawLaw(r), between(r, 0.05, 1)
 	scale := scales(r, p, 1)
 	unit := math.Sqrt(2 / float64(d))

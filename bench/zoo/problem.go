@@ -265,20 +265,21 @@ func poisson(r *rand.Rand, mean float64) (k int) {
 	return k
 }
 
-func gaussians(r *rand.Rand, n int, scale float64) []float64 {
-	v := make(vector, n)
-	for i := range v {
-		v[i] = scale * r.NormFloat64()
+// drawn is n values, drawn one after the other.
+func drawn[T any](n int, draw func() T) []T {
+	list := make([]T, n)
+	for i := range list {
+		list[i] = draw()
 	}
-	return v
+	return list
+}
+
+func gaussians(r *rand.Rand, n int, scale float64) []float64 {
+	return drawn(n, func() float64 { return scale * r.NormFloat64() })
 }
 
 func scales(r *rand.Rand, d int, decades float64) []float64 {
-	s := make(vector, d)
-	for i := range s {
-		s[i] = math.Pow(10, decades*(r.Float64()-0.5))
-	}
-	return s
+	return drawn(d, func() float64 { return math.Pow(10, decades*(r.Float64()-0.5)) })
 }
 
 type reflection []float64
