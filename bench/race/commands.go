@@ -211,8 +211,9 @@ func (f *flags) make(ctx context.Context, makers []maker, out kit.Terminal) (lis
 	wanted := make([]bool, len(makers))
 	for word := range strings.SplitSeq(f.only, ",") {
 		found := false
+		word = strings.TrimSpace(word)
 		for i, m := range makers {
-			has := strings.Contains(m.name, strings.TrimSpace(word))
+			has := f.only == "" || word != "" && strings.Contains(m.name, word)
 			found, wanted[i] = found || has, wanted[i] || has
 		}
 		if !found {

@@ -83,6 +83,7 @@ func TestUsage(t *testing.T) {
 		"australian_scale.gz exists":       {"figure2", "-data", t.TempDir()},
 		"-data is missing":                 {"ijcnn1"},
 		`no problem has such a`:            {"limit", "-only", "saddle,nobody"},
+		`-only "": no problem`:             {"limit", "-only", "saddle,"},
 		"Methods: STABLE, STABLE-paper":    {"compare", "-h"},
 	} {
 		status, stdout, stderr := bench(context.Background(), args...)
