@@ -192,8 +192,11 @@ func TestNoCellIsEmpty(t *testing.T) {
 	assert.Equal(t, "b (failed in 1 of 4 trials)", r.String())
 	assert.InDelta(t, 0.25, best.over(ours), 0)
 	require.NoError(t, u.writeRivals(io.Discard, best))
-	read := kit.Must(u.readRivals(filepath.Join(u.Out, "-rivals.csv")))
-	assert.Equal(t, best, read)
+	u.given = kit.Must(u.readRivals(filepath.Join(u.Out, "-rivals.csv")))
+	assert.Equal(t, best, u.given)
+	before := u.identity().Options
+	b.problem.best = -1
+	assert.NotEqual(t, before, u.identity().Options, "runs with another F* are not these")
 	text := new(strings.Builder)
 	ours.output = 1
 	assert.Equal(t, "At 10 samples the better output of a is ahead of the best rival on 1 of 1 problems, "+

@@ -170,7 +170,11 @@ func (t *tournament) identity() kit.Identity {
 	id := kit.Identity{Build: kit.Build()}
 	var names []string
 	for _, p := range t.problems {
-		names = append(names, p.name)
+		name := p.name
+		if t.given != nil { // its files may know a lower F*, of which errors are counted
+			name += fmt.Sprintf(", F* = %v", p.best)
+		}
+		names = append(names, name)
 		for _, s := range p.data {
 			if !slices.Contains(id.Data, s) {
 				id.Data = append(id.Data, s)
