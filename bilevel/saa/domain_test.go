@@ -357,6 +357,28 @@ func TestStartsOnAHump(t *testing.T) {
 	assert.Less(t, r.Counts.Evaluations(), uint64(60*200))
 }
 
+// rounds has an exact g_xy of rounding in an entry that is 0 in all terms.
+type rounds struct{ *auto.Problem }
+
+func (p rounds) CrossG(gxy *mat.Dense, x, y []float64, phi []bilevel.Sample) error {
+	err := p.Problem.CrossG(gxy, x, y, phi)
+	if len(phi) == 0 {
+		gxy.Set(1, 1, 1e-17)
+	}
+	return err
+}
+
+func TestRoundingMovesNothing(t *testing.T) {
+	p := bileveltest.Must(auto.New(auto.Losses{Dx: 2, Dy: 2, Upper: 50, Lower: 50,
+		F: func(_, y auto.Vec, xi bilevel.Sample) auto.Num { return y.Shift(-1 - float64(xi)/100).SquaredNorm() },
+		G: func(x, y auto.Vec, _ bilevel.Sample) auto.Num {
+			return y.SquaredNorm().Scale(0.5).Sub(x.At(0).Mul(y.At(0)))
+		}}))
+	s, r := solved(t, rounds{p}, saa.Newton{}, bilevel.Options{X0: []float64{3, 7}}, bilevel.Run{Steps: 500})
+	assert.Equal(t, bilevel.Arrived, r.Reason)
+	assert.InDeltaSlice(t, []float64{1.245, 7}, s.X(), 1e-9)
+}
+
 // StdErr is a number where no sample differs, Gap in a half-space that of its face; what was not asked is not flat.
 func TestHealthOnAFace(t *testing.T) {
 	p, err := auto.New(auto.Losses{Dx: 2, Dy: 2,

@@ -157,12 +157,12 @@ func (m *newton) mayMove() {
 	for i, x := range p.x {
 		lo, hi := m.step.bounds(i)
 		m.terms = max(m.terms, p.size[i]*p.unit[i])
-		c.known[i] = c.known[i] || m.sides[1].whole() || m.sides[0].whole() && p.fx[i] != 0 || p.known(i)
-		span := c.span[i]
-		if !m.sides[1].whole() && math.Abs(x) > 0x1p-20 { // a start counts, till g is known
+		g, span := &m.sides[1], c.span[i]
+		if (!g.whole() || !c.known[i] && !g.exact) && math.Abs(x) > 0x1p-20 { // a start counts, till g is known
 			span = max(span, math.Abs(x))
 		}
 		lost := m.step.lost(i, span, p.unit[i])
+		c.known[i] = c.known[i] || g.whole() && !lost && (p.c2[i] > 0 || span == 0) || m.sides[0].whole() && p.fx[i] != 0 || p.known(i)
 		lost = lost || p.f2[i] == 0 && math.Abs(x)+0x1p-20*p.unit[i] == math.Abs(x) // differences would be rounding
 		held := x <= lo && p.h[i] >= 0 || x >= hi && p.h[i] <= 0
 		if held && m.faded(i) && p.alone(i)*p.h[i] < 0 {
