@@ -54,8 +54,10 @@ func (m *newton) tell() {
 		}
 		if v := p.covariance(&m.sides, i, i); held && v > 0 { // perhaps by chance: E min(0, N(|h_i|, v))²
 			t := math.Abs(p.h[i]) / math.Sqrt(2*v)
+			bell := math.Exp(-t*t) / math.SqrtPi
 			if c.asked[i] > 0 {
-				h.gap += v * ((0.5+t*t)*math.Erfc(t) - t*math.Exp(-t*t)/math.SqrtPi) / math.Abs(2*c.b.At(i, i))
+				fall := v * ((0.5+t*t)*math.Erfc(t) - t*bell) / math.Abs(2*c.b.At(i, i))
+				h.gap += min(fall, (hi-lo)*math.Sqrt(v/2)*(bell-t*math.Erfc(t))) // no farther than to the other bound
 			} else if t < 3 { // |h_i| < 4.2σ_i
 				h.gap = math.Inf(1)
 			}
