@@ -55,23 +55,19 @@ func newCurvature(dx, dy int) *curvature {
 	}
 }
 
-// faded says that x_i has lost all but an eighth of the effect on y* that it had when its row was asked. On a sum,
-// where steps ask all terms, that would ask for more rows, to no use.
-func (m *newton) faded(i int) bool {
+// faded is the effect of x_i on y* over the one that it had when its row was asked. On a sum, where steps ask all
+// terms, it is 1: to ask for more rows would be to no use.
+func (m *newton) faded(i int) float64 {
 	c, p, then, now := m.curve, m.now, 0.0, 0.0
 	for j, was := range c.j.Row(i) {
 		is := p.jt.At(i, j) / p.d[j]
 		then += was / p.d[j] * was / p.d[j]
 		now += is * is
 	}
-	return m.endless() && c.asked[i] > 0 && 64*now < then
-}
-
-// forget makes row i of B and E unknown: what they carried h_i by was of another point.
-func (c *curvature) forget(i int) {
-	c.asked[i] = 0
-	clear(c.b.Row(i))
-	clear(c.e.Row(i))
+	if then == 0 || c.asked[i] == 0 || !m.endless() {
+		return 1
+	}
+	return math.Sqrt(now / then)
 }
 
 // share is the number of samples that rows are asked of, at least.
@@ -100,7 +96,7 @@ func (m *newton) learn(it *bilevel.Iteration, most int) (asked bool, err error) 
 	c, p := m.curve, m.now
 	cost := 0
 	for _, i := range c.free {
-		if m.faded(i) {
+		if m.faded(i) < weak {
 			c.asked[i] = min(c.asked[i], c.epoch-1)
 		}
 		if c.asked[i] < c.epoch {
@@ -155,6 +151,9 @@ func (m *newton) learn(it *bilevel.Iteration, most int) (asked bool, err error) 
 		}
 		if err := it.Finite(e, b); err != nil {
 			return true, err
+		}
+		if share := m.faded(i); share < weak {
+			p.fade(i, share)
 		}
 		c.asked[i] = c.epoch
 		copy(c.j.Row(i), p.jt.Row(i))

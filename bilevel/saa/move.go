@@ -165,10 +165,7 @@ func (m *newton) mayMove() {
 		c.known[i] = c.known[i] || g.whole() && !lost && (p.c2[i] > 0 || span == 0) || m.sides[0].whole() && p.fx[i] != 0 || p.known(i)
 		lost = lost || p.f2[i] == 0 && math.Abs(x)+0x1p-20*p.unit[i] == math.Abs(x) // differences would be rounding
 		held := x <= lo && p.h[i] >= 0 || x >= hi && p.h[i] <= 0
-		if held && m.faded(i) && p.alone(i)*p.h[i] < 0 {
-			c.forget(i)
-			held = false
-		}
+		held = held && !(m.faded(i) < weak)                             // else by what is known of another place
 		off := p.effect(i)*lose < c.most[i] && (x-c.best[i])*p.h[i] < 0 // farther down a flat
 		sigma := math.Sqrt(max(0, p.covariance(&m.sides, i, i)))
 		off = off && (math.Abs(p.h[i]) < sigma || math.Abs((x-c.best[i])*p.h[i]) < rest) // for nothing that samples or rounding tell

@@ -132,8 +132,9 @@ func (p *point) upper(c *curvature) {
 		}
 	}
 	for i := range p.h {
-		p.h[i] = p.alone(i) + mat.Dot(c.b.Row(i), p.dx) + mat.Dot(c.e.Row(i), p.dy)
-		p.size[i] = math.Abs(p.fx[i] / p.n[0])
+		fx, gv := p.fx[i]/p.n[0], mat.Dot(p.xy.Row(i), p.v)/p.n[1]
+		p.h[i] = fx - gv + mat.Dot(c.b.Row(i), p.dx) + mat.Dot(c.e.Row(i), p.dy)
+		p.size[i] = math.Abs(fx)
 		for j, v := range p.xy.Row(i) {
 			p.size[i] += math.Abs(v * p.v[j] / p.n[1])
 		}
@@ -259,9 +260,4 @@ func (p *point) State(t *bilevel.State) {
 // more than chance. Groups that have seen nothing but one event, or rounding, do not.
 func (p *point) known(i int) bool {
 	return p.fx[i]*p.fx[i] > few*p.f2[i] || square(p.xy.Row(i), p.d) > few*p.c2[i]
-}
-
-// alone is h_i without what carries it from where samples were asked.
-func (p *point) alone(i int) float64 {
-	return p.fx[i]/p.n[0] - mat.Dot(p.xy.Row(i), p.v)/p.n[1]
 }

@@ -289,6 +289,20 @@ func (s *sums) scatter(k int, r []float64, n, w float64) {
 	mat.RankOne(s.qq[k], n*w, r)
 }
 
+// fade makes the scatter of the influences on h_i that of a share of the effect of x_i, where f does not feel x_i.
+func (s *sums) fade(i int, share float64) {
+	if s.f2[i] > 0 {
+		return
+	}
+	for k := range s.qq {
+		s.q[k][i] *= share
+		for j := range s.q[k] {
+			s.qq[k].Set(i, j, s.qq[k].At(i, j)*share)
+		}
+		s.qq[k].Set(i, i, s.qq[k].At(i, i)*share)
+	}
+}
+
 // variance returns the covariance (i, j ≤ i) of the influence of one sample of side k, estimated
 // between groups.
 func (s *sums) variance(k, i, j int) float64 {

@@ -367,23 +367,25 @@ func TestFalls(t *testing.T) {
 	}
 }
 
-// A row of B and E that was asked where x_i acted more on y* is asked again, and holds x_i at no bound.
+// A row of B and E that was asked where x_i acted more on y* is asked again, and holds x_i at no bound; the scatter
+// of h_i is that of its effect now.
 func TestRowsOfAnotherPlace(t *testing.T) {
-	for share, left := range map[float64]bool{4: false, 16: true} {
+	for then, faded := range map[float64]bool{4: false, 16: true} {
 		m, it := after(t, 2, 0, 2048)
 		p, c := m.now, m.curve
 		i := c.free[0]
-		was := c.j.View(i, 0, 1, len(p.y))
-		mat.Scale(&was, share, &was)
-		assert.Equal(t, left, bileveltest.Must(m.bend(it, false)))
-		if left {
-			mat.Scale(&was, share, &was)
-		}
+		p.f2[i] = 0
+		was, sd := c.j.View(i, 0, 1, len(p.y)), math.Sqrt(p.covariance(&m.sides, i, i))
+		mat.Scale(&was, then, &was)
 		p.x[i], _ = m.step.bounds(i)
-		p.h[i], p.fx[i] = 1, -1e3*p.n[0]
+		p.h[i] = 1
 		m.mayMove()
-		assert.Equal(t, left, slices.Contains(c.free, i))
-		assert.Equal(t, left, c.asked[i] == 0)
+		assert.Equal(t, faded, slices.Contains(c.free, i))
+		c.free = []int{i}
+		assert.Equal(t, faded, bileveltest.Must(m.bend(it, false)))
+		if faded {
+			assert.InEpsilon(t, sd/then, math.Sqrt(p.covariance(&m.sides, i, i)), 0.1)
+		}
 	}
 }
 
