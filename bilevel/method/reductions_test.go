@@ -252,6 +252,11 @@ func TestParametersAreRefused(t *testing.T) {
 			require.ErrorIs(t, err, bilevel.ErrOption, "%s = %v", path, bad)
 			assert.ErrorContains(t, err, want, "%v", bad)
 		})
+		if v, ok := e.New(tuning).(VRBO); ok {
+			v.Period = 1 << 20
+			_, err := bilevel.New(e.problem(0.1), v, bilevel.Options{LowerBatch: 1000})
+			assert.ErrorContains(t, err, "VRBO.LargeBatch is 1048576000")
+		}
 	})
 }
 

@@ -254,7 +254,7 @@ func (c *curvature) metric(unit, h []float64, graded bool) error {
 	if err := c.eig.Factor(&sub); err != nil {
 		return err
 	}
-	values, vt := c.eig.Values(), c.eig.VectorsT()
+	values := c.eig.Values()
 	top := max(math.Abs(values[0]), math.Abs(values[n-1]))
 	if c.floor = 0x1p-40 * top; !(top > 0) {
 		c.below, c.floor = 0, 0x1p-40
@@ -264,16 +264,21 @@ func (c *curvature) metric(unit, h []float64, graded bool) error {
 	if c.below = values[0] / top; c.below > 0x1p-40 {
 		return nil
 	}
-	sub.Zero()
-	work := c.work.View(0, 0, n, n)
-	for e, l := range values {
+	absolute(&sub, &c.eig, c.work.View(0, 0, n, n), c.floor)
+	return nil
+}
+
+// absolute writes |A|, with eigenvalues at least floor, from those of A.
+func absolute(dst *mat.Sym, of *eig.Symmetric, work mat.Dense, floor float64) {
+	vt := of.VectorsT()
+	for e, l := range of.Values() {
 		row, v := work.Row(e), vt.Row(e)
 		for j := range row {
-			row[j] = max(math.Abs(l), c.floor) * v[j]
+			row[j] = max(math.Abs(l), floor) * v[j]
 		}
 	}
-	mat.AddMulTransASym(&sub, 1, &work, vt)
-	return nil
+	dst.Zero()
+	mat.AddMulTransASym(dst, 1, &work, vt)
 }
 
 // normInv is the norm of v in M⁻¹ over the free entries.

@@ -15,6 +15,8 @@ type point struct {
 	x, y []float64
 	*sums
 	inv    eig.Truncator // of D·H·D
+	bent   eig.Symmetric // of one that is not positive
+	work   *mat.Dense    // its scratch
 	h0     *mat.Sym      // D·H·D, with H the mean of g_yy, and eigenvalues raised to the floor of its noise
 	d      []float64     // D: powers of two that bring the diagonal of D·H·D to 1 … 4
 	g, u   []float64     // ĝ, and u = −H⁻¹ĝ
@@ -53,9 +55,15 @@ func (p *point) lower(left, promise float64) error {
 	d, least := float64(len(p.y)), slices.Min(p.d)
 	floor := max(min(p.noiseH(left)/2, promise*least*least), 0x1p-40*norm/math.Sqrt(d))
 	r, err := p.inv.Truncate(p.h0, p.h0, floor)
-	if err == nil && left == 0 && -r.MinEigenvalue > floor { // y goes where g curves down by as much as if it curved up
+	if err == nil && left == 0 && r.MinEigenvalue < -floor { // y goes down where g curves down
 		p.scale(n)
-		r, err = p.inv.Truncate(p.h0, p.h0, -r.MinEigenvalue)
+		if err = p.bent.Factor(p.h0); err == nil {
+			if p.work == nil {
+				p.work = mat.NewDense(len(p.y), len(p.y))
+			}
+			absolute(p.h0, &p.bent, *p.work, floor)
+			_, err = p.inv.Truncate(p.h0, p.h0, floor/2)
+		}
 	}
 	if err != nil {
 		return err
@@ -94,7 +102,7 @@ func (p *point) scale(n float64) {
 	for j := range p.d {
 		_, e := math.Frexp(p.yy.At(j, j) / n)
 		p.d[j] = 1
-		if p.yy.At(j, j) > 0 {
+		if p.yy.At(j, j) != 0 {
 			p.d[j] = math.Ldexp(1, -((e+1024)/2 - 512))
 		}
 	}
