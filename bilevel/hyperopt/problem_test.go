@@ -188,7 +188,7 @@ func TestLossFunctionsAtTheirLimits(t *testing.T) {
 func TestMetrics(t *testing.T) {
 	d := &data.Data{Dim: 2, RowPtr: []int{0, 1, 2, 3}, Col: []int32{0, 1, 0}, Val: []float64{1, 1, -3}, Label: []float64{1, 1, 1}}
 	y := []float64{2, 0}
-	assert.InDelta(t, 1.0/3, Accuracy(d, y), 1e-15) // predictions 2, 0 and −6: a zero counts as −1
+	assert.InDelta(t, 1.0/3, Accuracy(d, y), 1e-15)                           // predictions 2, 0 and −6: a zero counts as −1
 	assert.InDelta(t, 1.0/3, Accuracy(d, []float64{2, 0, 1, 3, 0, 0}), 1e-15) // classes 0, 1, 2
 	assert.InDelta(t, (0.5+0.5+24.5)/3, Squared.Mean(d, y), 1e-15)
 	assert.InDelta(t, (math.Log1p(math.Exp(-2))+math.Ln2+math.Log1p(math.Exp(6)))/3, Logistic.Mean(d, y), 1e-15)
