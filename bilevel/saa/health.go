@@ -57,7 +57,10 @@ func (m *newton) tell() {
 			bell := math.Exp(-t*t) / math.SqrtPi
 			if c.asked[i] > 0 {
 				fall := v * ((0.5+t*t)*math.Erfc(t) - t*bell) / math.Abs(2*c.b.At(i, i))
-				h.gap += min(fall, (hi-lo)*math.Sqrt(v/2)*(bell-t*math.Erfc(t))) // no farther than to the other bound
+				if most := (hi - lo) * math.Sqrt(v/2) * (bell - t*math.Erfc(t)); most < fall { // to the other bound
+					fall = most
+				}
+				h.gap += fall
 			} else if t < 3 { // |h_i| < 4.2σ_i
 				h.gap = math.Inf(1)
 			}

@@ -460,7 +460,8 @@ func TestGapAtABound(t *testing.T) {
 	assert.Less(t, early, 5) // 11 of 300 by chance
 	away = 1
 	for seed := range uint64(9) {
-		s, _ := solved(t, p, saa.Newton{}, bilevel.Options{Set: bilevel.UniformBox(1, 0, 1), Seed: seed}, bilevel.Run{Xi: 9000})
+		set := [...]bilevel.Set{bilevel.UniformBox(1, 0, 1), bilevel.NonNegative{}}[seed%2]
+		s, _ := solved(t, p, saa.Newton{}, bilevel.Options{Set: set, X0: []float64{0.5}, Seed: seed}, bilevel.Run{Xi: 9000})
 		h, _ := s.Health()
 		assert.Less(t, h.Gap, 1e-5)
 	}
