@@ -191,6 +191,11 @@ func TestLedgerRefuses(t *testing.T) {
 	assert.ErrorContains(t, err, "x.ledger:2: damaged record")
 	assert.Equal(t, altered, Must(os.ReadFile(path)))
 
+	_, headless, _ := strings.Cut(string(whole), "\n")
+	require.NoError(t, os.WriteFile(path, []byte(headless), 0o644))
+	_, err = openLedger[[]float64](path, one)
+	assert.ErrorContains(t, err, "this one is", "results without an identity are nobody's")
+
 	moved := one
 	moved.Data = []Source{{"/elsewhere/x", "123"}}
 	require.NoError(t, moved.check(path, one), "the same data under another name")

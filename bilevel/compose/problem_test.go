@@ -63,6 +63,21 @@ func TestAdaptedProblemsAreRight(t *testing.T) {
 	}
 }
 
+type inexact struct{ waves }
+
+func (inexact) Inner(_, _ []float64, _ []bilevel.Sample) error { return bilevel.ErrNoExact }
+func (inexact) Gradients(_ *mat.Dense, _ []float64, _ []bilevel.Sample) error {
+	return bilevel.ErrNoExact
+}
+
+func TestErrorsComeThrough(t *testing.T) {
+	w := newWaves()
+	p, x, y := Adapt(inexact{w}), make([]float64, w.Dx), make([]float64, w.Dy)
+	assert.ErrorIs(t, p.GradG(y, x, y, nil), bilevel.ErrNoExact)
+	assert.ErrorIs(t, p.CrossG(mat.NewDense(w.Dx, w.Dy), x, y, nil), bilevel.ErrNoExact)
+	assert.ErrorIs(t, p.CrossVecG(x, x, y, y, nil), bilevel.ErrNoExact)
+}
+
 func portfolio(t testing.TB, assets, scenarios int) *MeanVariance {
 	r := mattest.Dense(scenarios, assets, 9)
 	for i := range scenarios {

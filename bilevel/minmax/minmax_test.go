@@ -110,6 +110,19 @@ func (s convexIn) Hess(syy *mat.Sym, x, y []float64, zeta []bilevel.Sample) erro
 	return s.err
 }
 
+type inexact struct{ square }
+
+func (inexact) Grad(_, _, _, _ []float64, _ []bilevel.Sample) error { return bilevel.ErrNoExact }
+func (inexact) Cross(_ *mat.Dense, _, _ []float64, _ []bilevel.Sample) error {
+	return bilevel.ErrNoExact
+}
+
+func TestErrorsComeThrough(t *testing.T) {
+	p, x, y := Adapt(inexact{newSquare(0, 0, 8)}), make([]float64, 3), make([]float64, 4)
+	assert.ErrorIs(t, p.GradG(y, x, y, nil), bilevel.ErrNoExact)
+	assert.ErrorIs(t, p.CrossG(mat.NewDense(3, 4), x, y, nil), bilevel.ErrNoExact)
+}
+
 func TestNoMaximum(t *testing.T) {
 	err := Adapt(convexIn{newSquare(0, 0, 8), nil}).Solution(make([]float64, 4), []float64{1, 2, 3})
 	assert.ErrorIs(t, err, implicit.ErrNoSolution)
