@@ -54,6 +54,7 @@ func TestRefuses(t *testing.T) {
 		{2, "-id is empty", []string{two, "-id", ""}},
 		{2, "-apply is empty", []string{two, "-apply", ""}},
 		{2, "want 0 < lo < hi", []string{two, "-lo", "0"}},
+		{2, "-hi is 1e+06, want ≤ 100000", []string{two, "-hi", "1e6"}},
 		{2, `-intercept is "log"`, []string{two, "-intercept", "log"}},
 		{2, `-loss is "hinge"`, []string{two, "-loss", "hinge"}},
 		{2, "-unlabelled goes with -apply", []string{two, "-unlabelled"}},
