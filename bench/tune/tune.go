@@ -114,7 +114,7 @@ func Tune(ctx context.Context, args []string, out kit.Terminal) error {
 	fs.IntVar(&o.Folds, "folds",
 		0, "folds; 1: one split (default: 5, dealt up to 8 times, or 1 where 5 take long on 5000 rows or more)")
 	fs.IntVar(&o.Steps, "steps", 0, "steps of SAA-Newton, which they make the solver (default: 20000, or one a training row)")
-	fs.Float64Var(&o.Lo, "lo", 1e-5, "least weight for all features; at most 0.01 over the rows by default, less where the best is so")
+	fs.Float64Var(&o.Lo, "lo", 1e-5, "least weight, from 1e-15 on; at most 0.01 over the rows by default, less where the best is so")
 	fs.Float64Var(&o.Hi, "hi", 10, "largest weight, at most 1e5; beyond it a feature is dropped")
 	fs.StringVar(&o.Loss, "loss", "logistic", "`NAME` of the loss: logistic (classes) or squared (regression)")
 	fs.StringVar(&o.Intercept, "intercept", "free", "`HOW` the intercept is trained: free, or penalised like a feature")
@@ -203,7 +203,7 @@ func (o *options) check(files int) error {
 			"-solver is %q, want auto, exact or saa", o.Solver),
 		wrong(o.Clean && (o.regression() || o.Solver == solverSAA || o.Steps != 0),
 			"-clean goes with classes and -solver exact"),
-		wrong(o.Hi > dropped/10, "-hi is %v, want ≤ %v", o.Hi, dropped/10),
+		wrong(o.Lo > 0 && o.Lo < 1e-15 || o.Hi > dropped/10, "-lo %v -hi %v, want 1e-15 ≤ lo and hi ≤ 1e5", o.Lo, o.Hi),
 		wrong(o.Class != "" && o.regression(), "-class goes with -loss logistic"),
 		wrong(!slices.Contains([]string{"", "median", "mean"}, o.Impute), "-impute is %q, want median or mean", o.Impute),
 		wrong(o.Folds < 0, "-folds is %d, want ≥ 1", o.Folds),
