@@ -10,6 +10,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 )
 
@@ -53,9 +54,9 @@ func Open(path string, opt ReadOptions) (*Data, error) {
 }
 
 // Read reads LIBSVM or CSV text, plain, gzip or bzip2. A name in .csv or .tsv (before .gz, .bz2) is
-// CSV; in .svm, .libsvm or .svmlight, LIBSVM; any other is CSV if its first line holds a comma,
-// semicolon or bar, or several words and no colon. Errors: those of ReadLIBSVM and ReadCSV; a
-// *SyntaxError for another kind of file.
+// CSV; in .svm, .libsvm or .svmlight, LIBSVM; any other is CSV if its first line that is no comment
+// holds a comma, semicolon or bar, or several words and no colon. Errors: those of ReadLIBSVM and
+// ReadCSV; a *SyntaxError for another kind of file.
 func Read(r io.Reader, name string, opt ReadOptions) (*Data, error) {
 	b := bufio.NewReaderSize(r, 1<<16)
 	magic, _ := b.Peek(3)
@@ -131,6 +132,8 @@ func begin(r io.Reader, name string, opt *ReadOptions) (*bufio.Reader, *labels, 
 	return b, lab, nil
 }
 
+var remark = regexp.MustCompile("#.*")
+
 func isCSV(name string, head []byte) bool {
 	name = strings.TrimSuffix(strings.TrimSuffix(strings.ToLower(name), ".gz"), ".bz2")
 	switch filepath.Ext(name) {
@@ -139,8 +142,7 @@ func isCSV(name string, head []byte) bool {
 	case ".svm", ".libsvm", ".svmlight":
 		return false
 	}
-	line, _, _ := bytes.Cut(bytes.TrimLeft(head, " \t\r\n"), []byte("\n"))
-	line, _, _ = bytes.Cut(line, []byte("#"))
+	line, _, _ := bytes.Cut(bytes.TrimLeft(remark.ReplaceAll(head, nil), "\ufeff \t\r\n"), []byte("\n"))
 	return bytes.ContainsAny(line, ",;|") || len(bytes.Fields(line)) > 1 && !bytes.Contains(line, []byte(":"))
 }
 

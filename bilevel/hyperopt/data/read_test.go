@@ -87,7 +87,7 @@ func TestReadLIBSVM(t *testing.T) {
 func TestOpen(t *testing.T) {
 	const svm, csv = "1 1:2\n-1 2:3\n", "a,b,c\n2,0,1\n0,3,-1\n"
 	for name, text := range map[string]string{"a": svm, "a.svm": svm, "b.gz": svm, "b.libsvm.gz": svm, "c": csv,
-		"c.csv": csv, "d.gz": csv, "d.CSV.gz": csv} {
+		"c.csv": csv, "d.gz": csv, "d.CSV.gz": csv, "e": "\xef\xbb\xbf# a, b\n\n" + csv, "f": "# a, b\n" + svm} {
 		raw := []byte(text)
 		if strings.HasSuffix(name, ".gz") {
 			raw = compress(t, raw)
