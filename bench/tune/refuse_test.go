@@ -166,6 +166,8 @@ func TestAwkwardFiles(t *testing.T) {
 		{"unmarked.csv", strings.Join(strings.Split(good, ""), "\x00"), "unmarked.csv: the first line holds a byte 0", nil},
 		{"table.xlsx", "PK\x03\x04\x14\x00\x06", "table.xlsx: a spreadsheet", nil},
 		{"list.json", `[{"age": 1}]`, "list.json: JSON, but", nil},
+		{"rows.json", "[1, 2]\n[3, 4]\n", "rows.json: JSON, but", nil},
+		{"bracket.csv", "[" + strings.Replace(good, ",", "],", 1), "", nil},
 		{"headless.csv", bare, "headless.csv:1: the first line holds numbers", nil},
 		{"headless.csv", bare, "", []string{"-headerless", "-label", "3", "-drop", "2"}},
 		{"mac.csv", strings.ReplaceAll(good, "\n", "\r"), "mac.csv: its lines end in a carriage return alone", nil},

@@ -90,10 +90,13 @@ var foreigners = [][2]string{
 	{"<?xml", "XML, but this wants CSV or LIBSVM text"},
 }
 
+// bracketed is a cell that begins with brackets: JSON has nothing behind them.
+var bracketed = regexp.MustCompile(`^\[[^][{}\n]*\][ \t]*[^ \t\r\n]`)
+
 func foreign(head []byte) string {
 	text := bytes.TrimLeft(head, " \t\r\n")
 	for _, f := range foreigners {
-		if bytes.HasPrefix(text, []byte(f[0])) {
+		if bytes.HasPrefix(text, []byte(f[0])) && !bracketed.Match(text) {
 			return f[1]
 		}
 	}
