@@ -217,7 +217,8 @@ func (f *flags) make(ctx context.Context, makers []maker, out kit.Terminal) (lis
 			found, wanted[i] = found || has, wanted[i] || has
 		}
 		if !found {
-			return nil, fmt.Errorf("%w: -only %q: no problem has such a name", kit.ErrUsage, word)
+			return nil, fmt.Errorf("%w: -only %q: no problem%s has such a name", kit.ErrUsage, word,
+				map[bool]string{true: " that -quick keeps"}[f.Quick])
 		}
 	}
 	for i, m := range makers {

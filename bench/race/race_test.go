@@ -84,6 +84,7 @@ func TestUsage(t *testing.T) {
 		"-data is missing":                 {"ijcnn1"},
 		`no problem has such a`:            {"limit", "-only", "saddle,nobody"},
 		`-only "": no problem`:             {"limit", "-only", "saddle,"},
+		"no problem that -quick keeps has": {"untuned", "-quick", "-only", "simplex"},
 		"Methods: STABLE, STABLE-paper":    {"compare", "-h"},
 	} {
 		status, stdout, stderr := bench(context.Background(), args...)
