@@ -191,9 +191,10 @@ func (f *flags) check(p preset, methods bool) error {
 			return fmt.Errorf("%w: -against: %w", kit.ErrUsage, err)
 		}
 	}
+	most := kit.Last(append([]uint64{1e12}, p.budgets...))
 	switch {
-	case f.samples < 1000 || f.samples > 1e12:
-		return fmt.Errorf("%w: -samples is %d, want 1000 to 1e12", kit.ErrUsage, f.samples)
+	case f.samples < 1000 || f.samples > most:
+		return fmt.Errorf("%w: -samples is %d, want 1000 to %g", kit.ErrUsage, f.samples, float64(most))
 	case min(f.trials, f.tune) < 1 || max(f.trials, f.tune) > 1e6:
 		return fmt.Errorf("%w: -trials is %d, -tune is %d, want 1 to 1e6", kit.ErrUsage, f.trials, f.tune)
 	case f.form == "":
@@ -210,8 +211,7 @@ func (f *flags) make(ctx context.Context, makers []maker, out kit.Terminal) (lis
 	defer pr.Clear()
 	wanted := make([]bool, len(makers))
 	for word := range strings.SplitSeq(f.only, ",") {
-		found := false
-		word = strings.TrimSpace(word)
+		found, word := false, strings.TrimSpace(word)
 		for i, m := range makers {
 			has := f.only == "" || word != "" && strings.Contains(m.name, word)
 			found, wanted[i] = found || has, wanted[i] || has

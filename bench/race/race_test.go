@@ -74,6 +74,7 @@ func TestUsage(t *testing.T) {
 			"compare", "-methods", "TTTSA"},
 		"none of these methods takes such": {"compare", "-problem", "quadratic", "-methods", "SCSC"},
 		"-samples is 10":                   {"limit", "-samples", "10"},
+		"want 1000 to 20000":               {"untuned", "-samples", "100000"},
 		"3 in 10 of -samples":              {"compare", "-quick", "-samples", "2000"},
 		"-trials is 0":                     {"untuned", "-trials", "0"},
 		"-tune is 0":                       {"survive", "-tune", "0"},
@@ -177,7 +178,7 @@ func TestSurvival(t *testing.T) {
 }
 
 func TestQuickChoosesByThree(t *testing.T) {
-	for samples, budgets := range map[uint64][]uint64{6000: nil, 5000: {1000}} {
+	for samples, budgets := range map[uint64][]uint64{6000: nil, 5000: {1000, 5000}} {
 		f := flags{Common: kit.Common{Quick: true}, samples: 20000, trials: 10, tune: 3}
 		require.NoError(t, f.check(preset{tournament: tournament{budgets: budgets}}, false))
 		assert.Equal(t, []any{3, 4, samples}, []any{f.tune, f.trials, f.samples})
