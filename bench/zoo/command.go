@@ -114,8 +114,7 @@ func Zoo(ctx context.Context, args []string, out kit.Terminal) error {
 		for _, t := range tasks {
 			list = append(list, done[t.Key])
 		}
-		o.report(out.Stdout, list)
-		return nil
+		return o.report(out.Stdout, list)
 	})
 }
 

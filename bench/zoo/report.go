@@ -158,7 +158,7 @@ func (g *group) add(r *result) {
 	}
 }
 
-func (o *options) report(w io.Writer, list []result) {
+func (o *options) report(w io.Writer, list []result) error {
 	var all group
 	var ran []result
 	why := ""
@@ -181,6 +181,9 @@ func (o *options) report(w io.Writer, list []result) {
 				chance[1] += beyond(k, 3) + 1 - beyond(k, 1./3)
 			}
 		}
+	}
+	if len(ran) == 0 {
+		return fmt.Errorf("%s runs on none of these %d problems, the last: %s", o.method, len(list), why)
 	}
 	fmt.Fprintf(w, "%s on %d problems of seed %d, %d samples of each kind: %d streams and %d sums, %d runs",
 		o.method, len(ran), o.Seed, o.samples, streams, len(ran)-streams, all.runs)
@@ -231,6 +234,7 @@ func (o *options) report(w io.Writer, list []result) {
 	groups(tw, last, ran, "set", func(r *result) string { return r.SetName })
 	tw.Flush()
 	o.worst(w, ran)
+	return nil
 }
 
 func groups(w io.Writer, last int, ran []result, by string, of func(r *result) string) {

@@ -211,6 +211,9 @@ func TestCommand(t *testing.T) {
 	assert.Equal(t, first, again)
 	_, lost, _ := bench("-seed", "7001", "-only", "73", "-fresh") // f is known before g
 	assert.Contains(t, lost, "0 of 1 runs")
+	status, none, stderr := bench("-method", "SCGD", "-problems", "2", "-fresh")
+	assert.Equal(t, []any{1, ""}, []any{status, none})
+	assert.Contains(t, stderr, "SCGD runs on none of these 2 problems, the last: bilevel: bad option")
 	for _, bad := range [][]string{{"-method", "nobody"}, {"-problems", "0"}, {"-trials", "0"}, {"-samples", "0"},
 		{"-problems", "1000001"}, {"-only", "-5"}} {
 		status, _, stderr := bench(bad...)
