@@ -76,16 +76,16 @@ func Zoo(ctx context.Context, args []string, out kit.Terminal) error {
 	if err := kit.Parse(fs, args, out); err != nil {
 		return err
 	}
-	if o.Quick {
-		o.problems, o.samples = min(o.problems, 16), min(o.samples, 2000)
-	}
 	for i, v := range []int{o.problems, o.trials, int(min(o.samples, 1))} {
 		if v < 1 {
 			return fmt.Errorf("%w: -%s is %d, want ≥ 1", kit.ErrUsage, []string{"problems", "trials", "samples"}[i], v)
 		}
 	}
-	if max(o.problems, o.only) > 1e6 || o.only < -1 {
-		return fmt.Errorf("%w: -problems %d -only %d, want at most 1e6, and an index from 0", kit.ErrUsage, o.problems, o.only)
+	if max(o.problems, o.only) > 1e6 || o.only < -1 || kit.IsSet(fs, "problems") && o.only >= o.problems {
+		return fmt.Errorf("%w: -problems %d -only %d, want at most 1e6, and an index from 0 to below it", kit.ErrUsage, o.problems, o.only)
+	}
+	if o.Quick {
+		o.problems, o.samples = min(o.problems, 16), min(o.samples, 2000)
 	}
 	e, err := method.Lookup(o.method)
 	if err != nil {

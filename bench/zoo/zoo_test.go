@@ -215,7 +215,7 @@ func TestCommand(t *testing.T) {
 	assert.Equal(t, []any{1, ""}, []any{status, none})
 	assert.Contains(t, stderr, "SCGD runs on none of these 2 problems, the last: bilevel: bad option")
 	for _, bad := range [][]string{{"-method", "nobody"}, {"-problems", "0"}, {"-trials", "0"}, {"-samples", "0"},
-		{"-problems", "1000001"}, {"-only", "-5"}} {
+		{"-problems", "1000001"}, {"-only", "-5"}, {"-only", "3", "-problems", "3"}} {
 		status, _, stderr := bench(bad...)
 		assert.Equal(t, 2, status, bad)
 		assert.Contains(t, stderr, bad[0])
