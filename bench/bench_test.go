@@ -344,6 +344,11 @@ func TestCommands(t *testing.T) {
 		assert.Equal(t, 2, status, c.Name)
 		assert.Contains(t, stderr, "flag provided but not defined: -dta", c.Name)
 	}
+	defer func(name string) { os.Args[0] = name }(os.Args[0])
+	os.Args[0] = filepath.Join("of", "mine", "races.exe")
+	_, stdout, _ = kittest.Bench(context.Background(), commands, "-h")
+	_, _, stderr = kittest.Bench(context.Background(), commands, "untuned", "-h")
+	assert.Regexp(t, `^races NAME: the (?s:.*)\nraces untuned: a`, stdout+stderr)
 }
 
 // The signal with which a system ends a program is an interrupt: what is done is kept.

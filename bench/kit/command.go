@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -53,7 +54,7 @@ func Run(ctx context.Context, list []Command, args []string, out Terminal) int {
 		return 0
 	}
 	if len(args) > 0 && slices.Contains([]string{"help", "-h", "-help", "--help"}, args[0]) {
-		fmt.Fprintf(out.Stdout, help, summary(list))
+		fmt.Fprintf(out.Stdout, named(help), summary(list))
 		return 0
 	}
 	if len(args) > 0 && !strings.HasPrefix(args[0], "-") {
@@ -138,11 +139,19 @@ func processor() string {
 func NewFlags(name, usage, after string) *flag.FlagSet {
 	fs := flag.NewFlagSet(name, flag.ContinueOnError)
 	fs.Usage = func() {
-		fmt.Fprint(fs.Output(), usage)
+		fmt.Fprint(fs.Output(), named(usage))
 		fs.PrintDefaults()
 		fmt.Fprint(fs.Output(), after)
 	}
 	return fs
+}
+
+// named is a help text for the program that runs, which may be another than bench.
+func named(text string) string {
+	if name := strings.TrimSuffix(filepath.Base(os.Args[0]), ".exe"); name != "bench" && !strings.HasSuffix(name, ".test") {
+		return strings.ReplaceAll(text, "go run ./bench", name)
+	}
+	return text
 }
 
 func Parse(fs *flag.FlagSet, args []string, out Terminal) error {
