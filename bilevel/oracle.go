@@ -124,8 +124,16 @@ func (o *Oracle) JointG(gy, hv, cv, x, y, v []float64, phi []Sample) error {
 	return err
 }
 
-// HasGradXG reports whether the problem is an UpperGradient.
-func (o *Oracle) HasGradXG() bool { _, ok := o.p.Problem.(UpperGradient); return ok }
+// HasGradXG reports whether the problem is an UpperGradient, and not by way of Complete alone: one
+// that embeds a Completed without it is asked at 0.
+func (o *Oracle) HasGradXG() bool {
+	p, ok := o.p.Problem.(UpperGradient)
+	if c, wraps := p.(interface{ lacksGradXG() bool }); wraps && c.lacksGradXG() {
+		dx, dy := o.Dims()
+		return !errors.Is(p.GradXG(make([]float64, dx), make([]float64, dx), make([]float64, dy), []Sample{0}), ErrMissing)
+	}
+	return ok
+}
 
 // GradXG is UpperGradient.GradXG. For a problem without it the error wraps ErrMissing.
 func (o *Oracle) GradXG(gx, x, y []float64, phi []Sample) error {

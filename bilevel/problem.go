@@ -151,6 +151,11 @@ func or[T any](p Problem, otherwise T) T {
 	return otherwise
 }
 
+func (c *Completed) lacksGradXG() bool {
+	of, ok := c.UpperGradient.(interface{ lacksGradXG() bool })
+	return ok && of.lacksGradXG()
+}
+
 type defaults struct {
 	p   Problem
 	gyy *mat.Sym // made when first needed
@@ -182,6 +187,7 @@ func (d *defaults) CrossVecG(dst, x, y, v []float64, phi []Sample) error {
 func missing(name string) error { return fmt.Errorf("%w: %s", ErrMissing, name) }
 
 func (*defaults) GradXG(_, _, _ []float64, _ []Sample) error         { return missing("GradXG") }
+func (*defaults) lacksGradXG() bool                                  { return true }
 func (*defaults) ConvexityAt([]float64) float64                      { return math.Inf(-1) }
 func (*defaults) Solution(_, _ []float64) error                      { return missing("Solution") }
 func (*defaults) Objective(_, _ []float64) (float64, error)          { return 0, missing("Objective") }

@@ -18,6 +18,7 @@ import (
 	"stable/bilevel/check"
 	"stable/bilevel/compose"
 	"stable/bilevel/saa"
+	"stable/bilevel/stream"
 )
 
 var tuning = Tuning{Alpha: bilevel.Constant(0.02), Beta: bilevel.Constant(0.05), MuG: 0.7, LG: 7, Terms: 4}
@@ -53,6 +54,11 @@ type bare struct {
 type euclid struct{ bilevel.Set }
 
 type opaque struct{ bilevel.Problem }
+
+type ownGradXG struct {
+	*bilevel.Completed
+	bilevel.UpperGradient
+}
 
 type secondOrder struct {
 	bilevel.Problem
@@ -136,8 +142,12 @@ func TestEntriesTellWhatTheyNeed(t *testing.T) {
 		assert.Equal(t, n.Composition || n.UpperGradient, refused(opaque{p}, nil, keep), "more than the oracles")
 		assert.Equal(t, n.UpperGradient, refused(secondOrder{p, p, composed{}}, nil, keep), "g_x")
 		if n.UpperGradient {
-			_, err := bilevel.New(secondOrder{p, p, composed{}}, e.New(tuning), bilevel.Options{})
-			assert.ErrorContains(t, err, e.Name+" needs g_x")
+			lacks := bilevel.Complete(secondOrder{p, p, composed{}})
+			for _, q := range []bilevel.Problem{lacks.Problem, lacks, stream.Of(lacks)} {
+				_, err := bilevel.New(q, e.New(tuning), bilevel.Options{})
+				assert.ErrorContains(t, err, e.Name+" needs g_x")
+			}
+			assert.False(t, refused(ownGradXG{lacks, p}, nil, keep))
 		}
 
 		for _, v := range e.Variants {
