@@ -29,6 +29,7 @@ type dataSet struct {
 	constant     string
 	counters     []int // columns of the first file that number its rows
 	filled       int   // missing cells
+	lone         []string
 	means        []float64
 	classes      []string
 	kin          []int        // of the design rows
@@ -81,6 +82,7 @@ func readData(o options, paths []string) (*dataSet, error) {
 		}
 		s.files = append(s.files, dataFile{file.Name, file.SHA256, d.Rows()})
 		s.filled += d.Filled
+		s.lone = append(s.lone, d.Lone...)
 		sets = append(sets, d)
 	}
 	var err error
@@ -174,10 +176,7 @@ func counters(d *data.Data) (list []int) {
 }
 
 func countRows(n int) string {
-	if n == 1 {
-		return "1 row"
-	}
-	return fmt.Sprintf("%d rows", n)
+	return fmt.Sprintf("%d row%s", n, []string{"s", ""}[b2i(n == 1)])
 }
 
 func countClasses(d *data.Data) []int {

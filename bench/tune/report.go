@@ -31,6 +31,9 @@ func (t *search) describe(w io.Writer) {
 	if t.filled > 0 {
 		fmt.Fprintf(w, "filled   %d missing cells, by the %s of a column's values in %s, or its most frequent text\n", t.filled, t.Impute, t.files[0].Path)
 	}
+	for _, cell := range t.lone {
+		fmt.Fprintf(w, "warning  %s: a million times as large as all others there, which are as if equal beside it\n", cell)
+	}
 	if t.constant != "" {
 		fmt.Fprintf(w, "constant %s\n", t.constant)
 	}
@@ -123,10 +126,7 @@ func (t *search) report(w io.Writer) error {
 }
 
 func (t *search) reportResults(w io.Writer) {
-	quality := "accuracy"
-	if t.regression() {
-		quality = "rmse"
-	}
+	quality := []string{"accuracy", "rmse"}[b2i(t.regression())]
 	tw := tabwriter.NewWriter(w, 0, 0, 3, ' ', tabwriter.AlignRight)
 	fmt.Fprintf(tw, "\tweight\tfeatures\tshare\theld-out loss\t± error\ttest loss\ttest %s\tseconds\t\n", quality)
 	for _, r := range t.results {

@@ -41,8 +41,7 @@ const mostLevels = 100
 func (rd *records) measure(k int, name string, opt *ReadOptions) (Column, error) {
 	c := Column{Name: name}
 	var numbers []float64
-	texts := map[string]int{}
-	filled := 0
+	texts, filled := map[string]int{}, 0
 	for i, row := range rd.cells {
 		v, err := parseCell(row[k])
 		switch {

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"regexp"
 	"slices"
 	"strings"
@@ -34,16 +35,16 @@ func ReadCSV(r io.Reader, name string, opt ReadOptions) (*Data, error) {
 	if err := d.readRecords(rd, lab, &opt); err != nil {
 		return nil, syntaxError(name, rd.line, err)
 	}
-	d.Classes = lab.finish(d.Label, opt.Unlabelled)
+	d.Classes, d.Lone = lab.finish(d.Label, opt.Unlabelled), d.lone(rd.lines)
 	return d, nil
 }
 
 func (d *Data) readRecords(rd *records, lab *labels, opt *ReadOptions) error {
 	head, err := rd.next()
-	if err == io.EOF {
-		err = errors.New("no header: the file is empty")
-	}
-	if err != nil {
+	switch {
+	case err == io.EOF:
+		return errors.New("no header: the file is empty")
+	case err != nil:
 		return err
 	}
 	head = cleaned(head)
@@ -66,7 +67,7 @@ func (d *Data) readRecords(rd *records, lab *labels, opt *ReadOptions) error {
 	if l.target >= 0 {
 		d.LabelName = l.names[l.target]
 	}
-	d.Features, d.Dim = l.pick(l.keep), len(l.keep)
+	d.Features, d.Dim = pick(l.names, l.keep), len(l.keep)
 	if opt.Headerless {
 		if err := d.record(head, rd, lab, opt); err != nil {
 			return err
@@ -84,8 +85,7 @@ func (d *Data) readRecords(rd *records, lab *labels, opt *ReadOptions) error {
 		return errors.New("no rows")
 	}
 	for j, c := range l.numerals {
-		unclear := c.group != "" && c.whole != "" && !c.decimal
-		if unclear && (j == l.target || slices.Contains(l.keep, j)) {
+		if c.group != "" && c.whole != "" && !c.decimal && (j == l.target || slices.Contains(l.keep, j)) {
 			rd.line = c.line
 			return marked{fmt.Errorf("column %s holds %q, but elsewhere %q: a comma before decimals, or between thousands? "+
 				"want digits alone, with a point before decimals", quote(l.names[j]), c.group, c.whole), ErrCell}
@@ -98,15 +98,31 @@ func (d *Data) readRecords(rd *records, lab *labels, opt *ReadOptions) error {
 	return nil
 }
 
+// lone returns the cells that are a million times as large as all others of their columns.
+func (d *Data) lone(lines []int) (cells []string) {
+	top, at := make([][2]float64, d.Dim), make([]int, d.Dim)
+	for e, j := range d.Col {
+		if v := math.Abs(d.Val[e]); v > top[j][0] {
+			top[j], at[j] = [2]float64{v, top[j][0]}, e
+		} else {
+			top[j][1] = max(top[j][1], v)
+		}
+	}
+	for j, t := range top {
+		if i, _ := slices.BinarySearch(d.RowPtr, at[j]+1); t[0]/1e6 > t[1] && t[1] > 0 {
+			cells = append(cells, fmt.Sprintf("%s:%d: column %s, %g", d.Name, lines[i-1], quote(d.Features[j]), d.Val[at[j]]))
+		}
+	}
+	return cells
+}
+
 type records struct {
 	csv    *csv.Reader
 	limit  recordReader
 	line   int // of the last record, or of an error
 	layout *layout
-
-	// Of a table whose columns are to be measured:
-	cells [][]string
-	lines []int
+	lines  []int      // of the rows
+	cells  [][]string // of a table whose columns are to be measured
 }
 
 func newRecords(b *bufio.Reader) *records {
@@ -260,20 +276,15 @@ func (d *Data) record(fields []string, rd *records, lab *labels, opt *ReadOption
 		l.note(fields, rd.line)
 		decimalPoints(fields)
 	}
-	label := 0.0
+	label, err := 0.0, error(nil)
 	if l.target >= 0 {
-		var err error
 		if label, err = labelOf(lab, strings.TrimSpace(fields[l.target])); err != nil {
 			return marked{fmt.Errorf("label column %s: %w", quote(d.LabelName), err), ErrLabel}
 		}
 	}
-	d.Label = append(d.Label, label)
+	d.Label, rd.lines = append(d.Label, label), append(rd.lines, rd.line)
 	if opt.wide() {
-		row := make([]string, len(l.keep))
-		for k, j := range l.keep {
-			row[k] = fields[j]
-		}
-		rd.cells, rd.lines = append(rd.cells, cleaned(row)), append(rd.lines, rd.line)
+		rd.cells = append(rd.cells, cleaned(pick(fields, l.keep)))
 		return nil
 	}
 	for k, j := range l.keep {

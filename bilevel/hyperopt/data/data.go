@@ -28,6 +28,7 @@ type Data struct {
 	Columns   []Column  // how the columns of the file became features; nil where each is one as it stands
 	LabelName string    // of the column of a CSV file that is the label
 	IDs       []string  // the names of the rows, from column ReadOptions.ID
+	Lone      []string  // cells of a CSV file a million times as large as all others of their columns
 	Filled    int       // number of cells of the file that ReadOptions.Impute has filled
 }
 

@@ -112,7 +112,7 @@ func (l *layout) find(free []bool, opt *ReadOptions) (err error) {
 	absent := slices.Sorted(slices.Values(opt.Drop))
 	absent = slices.DeleteFunc(absent, func(name string) bool { return slices.Contains(l.names, name) })
 	if len(absent) > 0 {
-		return fmt.Errorf("no column is named %s, to be dropped; there are %s", listed(absent), listed(l.pick(l.keep)))
+		return fmt.Errorf("no column is named %s, to be dropped; there are %s", listed(absent), listed(pick(l.names, l.keep)))
 	}
 	if known && opt.Dim != len(l.keep) {
 		return fmt.Errorf("%d columns of features, want %d", len(l.keep), opt.Dim)
@@ -153,12 +153,12 @@ func (l *layout) match(free []bool, fixed []string, opt *ReadOptions) error {
 	return nil
 }
 
-func (l *layout) pick(columns []int) []string {
-	names := []string{}
+func pick(fields []string, columns []int) []string {
+	picked := make([]string, 0, len(columns))
 	for _, j := range columns {
-		names = append(names, l.names[j])
+		picked = append(picked, fields[j])
 	}
-	return names
+	return picked
 }
 
 func listed(names []string) string {

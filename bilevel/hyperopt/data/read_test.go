@@ -251,6 +251,7 @@ func TestReadCSVColumns(t *testing.T) {
 		ReadOptions{Columns: d.Columns, Impute: "mean", ID: "id", Classes: d.Classes})
 	assert.Equal(t, [][]float64{{0, 1, 0, 1, 40, 3}, {1, 0, 0, 1, 7, 2}}, denseRows(v), "city, sex, age; sex, spent")
 	assert.Equal(t, 5, v.Filled)
+	assert.Equal(t, []string{`t:4: column "a", -2e+06`}, mustCSV(t, "k,a,b\nx,1,9\n\nz,-2e6,8\ny,1,8\n", ReadOptions{Drop: []string{"k"}, Impute: "mean"}).Lone)
 	assert.Equal(t, []string{"b1", ""}, v.IDs)
 	assert.Equal(t, []string{"", "b1", ""}, Join(v, v).Subset([]int{1, 2, 3}).IDs)
 	assert.Nil(t, Join(u, v).IDs)
