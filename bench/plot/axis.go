@@ -78,8 +78,7 @@ func (a Axis) fit(values []float64, pad float64) scale {
 	if given {
 		lo = begin
 	}
-	size := max(math.Abs(lo), math.Abs(hi))
-	width := hi - lo
+	size, width := max(math.Abs(lo), math.Abs(hi)), hi-lo
 	below, above := pad*width, pad*width
 	if !(width > 1e-12*size && width > 1/huge) {
 		half := 0.5
@@ -192,12 +191,7 @@ func number(c float64, k int, plain bool) string {
 	}
 	head, exp, _ := strings.Cut(strconv.FormatFloat(c, 'e', -1, 64), "e")
 	e, _ := strconv.Atoi(exp)
-	if head == "1" {
-		head = ""
-	} else {
-		head += "×"
-	}
-	return minus(head + "10^{" + strconv.Itoa(k+e) + "}")
+	return minus(strings.TrimPrefix(head+"×", "1×") + "10^{" + strconv.Itoa(k+e) + "}")
 }
 
 func minus(s string) string { return strings.ReplaceAll(s, "-", "−") }

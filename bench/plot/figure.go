@@ -21,7 +21,8 @@ import (
 // ErrEmpty says that no panel has a point that can be drawn.
 var ErrEmpty = errors.New("plot: nothing to draw")
 
-// Figure is a grid of panels over a legend and a caption: 85 mm wide with one column, else 178 mm.
+// Figure is a grid of panels over a legend and a caption: 85 mm wide with one column, else 178 mm. A
+// single row has a legend for each part that shares no series with the others.
 // Text may hold superscripts and subscripts, "k^{−1/2}" and "y_{k}".
 type Figure struct {
 	Caption string
@@ -95,22 +96,23 @@ type entry struct {
 	name             string
 	look             look
 	band, dots, bare bool
+	first, last      int // panels
 }
 
 func (f *Figure) looks() (all [][]look, legend []entry) {
-	for _, p := range f.Panels {
+	for i, p := range f.Panels {
 		looks := make([]look, len(p.Series))
 		for j, s := range p.Series {
 			if s.Faint {
 				s.Name = "others"
 			}
-			looks[j] = enter(&legend, s)
+			looks[j] = enter(&legend, s, i)
 		}
 		all = append(all, looks)
 	}
 	for _, p := range f.Panels {
 		for _, l := range p.Lines {
-			if e := (entry{name: l.Label, look: ruled}); l.P == 0 && !slices.Contains(legend, e) {
+			if e := (entry{name: l.Label, look: ruled, last: len(f.Panels)}); l.P == 0 && !slices.Contains(legend, e) {
 				legend = append(legend, e)
 			}
 		}
@@ -119,7 +121,7 @@ func (f *Figure) looks() (all [][]look, legend []entry) {
 }
 
 // enter adds a series to a legend; no colour comes twice while there are others.
-func enter(legend *[]entry, s Series) look {
+func enter(legend *[]entry, s Series, panel int) look {
 	i := slices.IndexFunc(*legend, func(e entry) bool { return e.name == s.Name })
 	if i < 0 {
 		i = len(*legend)
@@ -129,10 +131,10 @@ func enter(legend *[]entry, s Series) look {
 				break
 			}
 		}
-		*legend = append(*legend, entry{name: s.Name, look: l, bare: s.Bare})
+		*legend = append(*legend, entry{name: s.Name, look: l, bare: s.Bare, first: panel})
 	}
 	e := &(*legend)[i]
-	e.band = e.band || len(s.Lo) > 0 && !s.Faint
+	e.last, e.band = panel, e.band || len(s.Lo) > 0 && !s.Faint
 	e.dots = e.dots || s.Markers && !s.Faint
 	return e.look
 }
@@ -174,7 +176,6 @@ type page struct {
 	w, h    float64
 	caption []string
 	frames  []frame
-	legend  legend
 }
 
 type legend struct {
@@ -191,30 +192,27 @@ type frame struct {
 	title, xlabel []string // wrapped
 	x, y, w, h    float64  // plot area
 	looks         []look
-	empty         bool // nothing to draw
+	legend        legend // also of frames to the right
+	empty         bool   // nothing to draw
 }
 
 func (f *Figure) layout() (*page, error) {
 	n := len(f.Panels)
 	cols := min(cmp.Or(f.Columns, 3), n)
-	pg := &page{w: 178 * mm, frames: make([]frame, n)}
-	if cols == 1 {
-		pg.w = 85 * mm
-	}
+	pg := &page{w: map[bool]float64{true: 85 * mm, false: 178 * mm}[cols == 1], frames: make([]frame, n)}
 	height := cmp.Or(f.Height*mm, 0.62*(pg.w-float64(cols-1)*gap)/float64(cols))
 	looks, entries := f.looks()
-	drawable, left := false, 0.0
+	left := 0.0
 	for i := range pg.frames {
 		fr := &pg.frames[i]
 		fr.Panel, fr.h, fr.looks = &f.Panels[i], height, looks[i]
 		x, y := fr.values()
 		fr.empty = len(x) == 0
-		drawable = drawable || !fr.empty
 		fr.sx, fr.sy = fr.X.fit(x, 0.02), fr.Y.fit(y, 0.05)
 		fr.yt = fr.Y.named(fr.sy.ticks(int(min(max(height/16, 3), 9))))
 		left = max(left, fr.left())
 	}
-	if !drawable {
+	if !slices.ContainsFunc(pg.frames, func(f frame) bool { return !f.empty }) {
 		return nil, ErrEmpty
 	}
 	column := (pg.w - 2*margin) / float64(cols)
@@ -222,8 +220,17 @@ func (f *Figure) layout() (*page, error) {
 		return nil, fmt.Errorf("plot: no room for %d columns with these labels", cols)
 	}
 	y := pg.arrange(cols, column, left, height)
-	pg.legend.entries = entries
-	y = pg.legend.place(margin, y, pg.w-2*margin)
+	top, from := y, 0
+	for to := 1; to <= cols; to++ {
+		if to < cols && (n > cols || slices.ContainsFunc(entries, func(e entry) bool {
+			return e.first < to && to <= e.last || e.width() > column
+		})) {
+			continue
+		}
+		l := &pg.frames[from].legend
+		l.entries = slices.DeleteFunc(slices.Clone(entries), func(e entry) bool { return e.first < from || e.first >= to && to < cols })
+		y, from = max(y, l.place(margin+float64(from)*column, top, float64(to-from)*column)), to
+	}
 	if pg.caption = wrap(f.Caption, pg.w-2*margin, smallSize); len(pg.caption) > 0 {
 		y += 3 + float64(len(pg.caption))*smallSize*lead
 	}
@@ -292,13 +299,15 @@ func (s scale) fitting(length float64) (list []tick) {
 	return list
 }
 
+func (e entry) width() float64 { return sampleLen + 4 + textWidth(e.name, smallSize) + 12 }
+
 func (l *legend) place(x, y, width float64) float64 {
 	if len(l.entries) == 0 {
 		return y
 	}
 	l.y = y + 2
 	for _, e := range l.entries {
-		l.column = max(l.column, sampleLen+4+textWidth(e.name, smallSize)+12)
+		l.column = max(l.column, e.width())
 	}
 	fits := min(max(int(width/l.column), 1), len(l.entries))
 	rows := (len(l.entries) + fits - 1) / fits

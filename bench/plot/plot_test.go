@@ -43,6 +43,7 @@ func gallery() map[string]Figure {
 	return map[string]Figure{
 		"twelve": {Caption: "c", Panels: []Panel{logPanel(twelve...)}},
 		"row":    {Panels: []Panel{logPanel(curves...), logPanel(curves[1:]...), logPanel()}},
+		"parts":  {Panels: []Panel{logPanel(curves[0]), logPanel(curves[1]), logPanel(curves[1:]...)}},
 		"grid":   {Columns: 2, Panels: []Panel{point, logPanel(curves...), point}},
 		"point":  {Panels: []Panel{point}},
 		"slopes": {Panels: []Panel{{X: Axis{Log: true}, Y: Axis{Log: true},
@@ -83,6 +84,9 @@ func TestEveryFigure(t *testing.T) {
 
 			pg, err := f.layout()
 			require.NoError(t, err)
+			if name == "parts" {
+				assert.Equal(t, []int{1, 2, 0}, []int{len(pg.frames[0].legend.entries), len(pg.frames[1].legend.entries), len(pg.frames[2].legend.entries)})
+			}
 			lowest := 0.0
 			for i, fr := range pg.frames {
 				assert.True(t, fr.x >= fr.left() && fr.x+fr.w+gap <= pg.w, "panel %d", i)
@@ -95,11 +99,15 @@ func TestEveryFigure(t *testing.T) {
 					assert.True(t, beside || other.y+other.h+below <= under, "panel %d", i)
 				}
 			}
-			if l := pg.legend; len(l.entries) > 0 {
+			for _, fr := range pg.frames {
+				l := fr.legend
+				if len(l.entries) == 0 {
+					continue
+				}
 				lines := (len(l.entries)+l.cols-1)/l.cols + len(pg.caption)
 				assert.Greater(t, l.y, lowest)
 				assert.LessOrEqual(t, l.y+float64(lines)*smallSize*lead, pg.h)
-				assert.GreaterOrEqual(t, l.x, margin)
+				assert.GreaterOrEqual(t, l.x, margin+fr.x-pg.frames[0].x)
 				assert.True(t, l.cols == 1 || l.x+float64(l.cols)*l.column-12 <= pg.w)
 			}
 		})
@@ -157,7 +165,7 @@ func TestLine(t *testing.T) {
 	assert.NotEqual(t, before, label.FindStringSubmatch(render(t, f))[1], "the label goes where there is room")
 	f.Panels = append(f.Panels, f.Panels[0])
 	_, legend := f.looks()
-	assert.Equal(t, entry{name: "limit", look: ruled}, legend[len(legend)-1])
+	assert.Equal(t, entry{name: "limit", look: ruled, last: 2}, legend[len(legend)-1])
 	assert.Equal(t, 1, strings.Count(render(t, f), ">limit<"))
 }
 
@@ -237,8 +245,8 @@ func TestLooks(t *testing.T) {
 	looks, legend := f.looks()
 	a, b, c, d, e := numbered(0, 0), numbered(4, 4), numbered(2, 2), numbered(3, 2), numbered(5, 4)
 	assert.Equal(t, [][]look{{a, b}, {b, c, a}, {d, e}}, looks)
-	assert.Equal(t, []entry{{name: "a", look: a}, {name: "b", look: b, dots: true}, {name: "c", look: c},
-		{name: "d", look: d}, {name: "e", look: e}}, legend)
+	assert.Equal(t, []entry{{name: "a", look: a, last: 1}, {name: "b", look: b, dots: true, last: 1}, {name: "c", look: c, first: 1, last: 1},
+		{name: "d", look: d, first: 2, last: 2}, {name: "e", look: e, first: 2, last: 2}}, legend)
 
 	seen, colour := map[look]bool{}, map[string]bool{}
 	for l := range 35 {
@@ -247,7 +255,7 @@ func TestLooks(t *testing.T) {
 	assert.Len(t, seen, 35, "all looks differ")
 	legend = nil
 	for i := range colours { // all of one style
-		colour[enter(&legend, Series{Name: strconv.Itoa(i), Style: 8}).colour] = true
+		colour[enter(&legend, Series{Name: strconv.Itoa(i), Style: 8}, 0).colour] = true
 	}
 	assert.Len(t, colour, len(colours), "colours tell series apart")
 }

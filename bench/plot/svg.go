@@ -28,7 +28,9 @@ func (f *Figure) WriteSVG(w io.Writer) error {
 	for i := range pg.frames {
 		pg.frames[i].write(&s)
 	}
-	pg.legend.write(&s)
+	for i := range pg.frames {
+		pg.frames[i].legend.write(&s)
+	}
 	y := pg.h - margin - float64(len(pg.caption)-1)*smallSize*lead - 2
 	s.lines(margin, y, font{smallSize, "start", ` fill="#555"`}, pg.caption)
 	s.printf("</svg>\n")
