@@ -32,14 +32,22 @@ func loadUpper(f *kernel.Upper, a *mat.Sym, shift float64) {
 	for ; i+3 < n; i += 4 {
 		r := a.Data[i*a.Stride:] // what stands right of the diagonal reaches nothing above that of U
 		f.Load(i, r[:i+4], r[a.Stride:][:i+4], r[2*a.Stride:][:i+4], r[3*a.Stride:][:i+4])
-		for k := i; k < i+4; k++ {
-			u[k*ld+k] -= shift
-		}
 	}
-	for ; i < n; i++ {
-		for j, v := range a.Row(i) {
-			u[j*ld+i] = v
+	if i < n {
+		none := u[n*ld:][:i] // a row beyond the order
+		clear(none)
+		r := [4][]float64{none, none, none, none}
+		for k := range n - i {
+			r[k] = a.Row(i + k)
+			for j, v := range r[k][i:] {
+				u[(i+j)*ld+i+k] = v
+			}
 		}
-		u[i*ld+i] -= shift
+		f.Load(i, r[0][:i], r[1][:i], r[2][:i], r[3][:i])
+	}
+	if shift != 0 {
+		for at := 0; at < n*(ld+1); at += ld + 1 {
+			u[at] -= shift
+		}
 	}
 }

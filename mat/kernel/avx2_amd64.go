@@ -642,6 +642,14 @@ func subtractVector(f *Upper, p, k, i int) {
 		subtractAVX512(f, p, k, i)
 		return
 	}
+	if lanes == 4 && f.N-i/Panel*Panel <= few {
+		a := f.panels[f.panelAt(p, i)+i%Panel:]
+		for j := i / Panel * Panel; j < f.N; j += Panel {
+			tileFewVector(f.U[i*f.Ld+j:], a, f.panels[f.panelAt(p, j):][:Panel*k+1], f.Ld)
+		}
+		archsimd.ClearAVXUpperBits()
+		return
+	}
 	d, from := f.spread, f.panels[f.panelAt(p, i)+i%Panel:]
 	for range k / 4 {
 		a, e := (*[3*Panel + 4]float64)(from), (*[16 * lanes]float64)(d)

@@ -38,6 +38,54 @@ func tile1Vector(t *tile) {
 	put4Vector(r0[4:8], r1[4:8], r2[4:8], r3[4:8], t.set, f, c01, c11, c21, c31)
 }
 
+func tileFewVector(c, a, b []float64, ld int) {
+	var c00, c01, c10, c11, c20, c21, c30, c31 vec
+	for len(b) > 32 {
+		x4, row := (*[28]float64)(a), (*[33]float64)(b)
+		var x0, x1, x2, x3, y0, y1 vec
+		a, b = a[32:], b[32:]
+		x0, y0, y1 = load(x4[0:4]), load(row[0:4]), load(row[4:8])
+		x1 = x0.ConcatPermuteScalarsGrouped(1, 2, x0)
+		x2, x3 = x0.ConcatPermute128Scalars(1, 2, x0), x1.ConcatPermute128Scalars(1, 2, x1)
+		c00, c01 = y0.MulAdd(x0, c00), x0.MulAdd(y1, c01)
+		c10, c11 = y0.MulAdd(x1, c10), x1.MulAdd(y1, c11)
+		c20, c21 = y0.MulAdd(x2, c20), x2.MulAdd(y1, c21)
+		c30, c31 = y0.MulAdd(x3, c30), x3.MulAdd(y1, c31)
+		x0, y0, y1 = load(x4[8:12]), load(row[8:12]), load(row[12:16])
+		x1 = x0.ConcatPermuteScalarsGrouped(1, 2, x0)
+		x2, x3 = x0.ConcatPermute128Scalars(1, 2, x0), x1.ConcatPermute128Scalars(1, 2, x1)
+		c00, c01 = y0.MulAdd(x0, c00), x0.MulAdd(y1, c01)
+		c10, c11 = y0.MulAdd(x1, c10), x1.MulAdd(y1, c11)
+		c20, c21 = y0.MulAdd(x2, c20), x2.MulAdd(y1, c21)
+		c30, c31 = y0.MulAdd(x3, c30), x3.MulAdd(y1, c31)
+		x0, y0, y1 = load(x4[16:20]), load(row[16:20]), load(row[20:24])
+		x1 = x0.ConcatPermuteScalarsGrouped(1, 2, x0)
+		x2, x3 = x0.ConcatPermute128Scalars(1, 2, x0), x1.ConcatPermute128Scalars(1, 2, x1)
+		c00, c01 = y0.MulAdd(x0, c00), x0.MulAdd(y1, c01)
+		c10, c11 = y0.MulAdd(x1, c10), x1.MulAdd(y1, c11)
+		c20, c21 = y0.MulAdd(x2, c20), x2.MulAdd(y1, c21)
+		c30, c31 = y0.MulAdd(x3, c30), x3.MulAdd(y1, c31)
+		x0, y0, y1 = load(x4[24:28]), load(row[24:28]), load(row[28:32])
+		x1 = x0.ConcatPermuteScalarsGrouped(1, 2, x0)
+		x2, x3 = x0.ConcatPermute128Scalars(1, 2, x0), x1.ConcatPermute128Scalars(1, 2, x1)
+		c00, c01 = y0.MulAdd(x0, c00), x0.MulAdd(y1, c01)
+		c10, c11 = y0.MulAdd(x1, c10), x1.MulAdd(y1, c11)
+		c20, c21 = y0.MulAdd(x2, c20), x2.MulAdd(y1, c21)
+		c30, c31 = y0.MulAdd(x3, c30), x3.MulAdd(y1, c31)
+	}
+	r0, r1, r2, r3 := (*[8]float64)(c), (*[8]float64)(c[ld:]), (*[8]float64)(c[2*ld:]), (*[8]float64)(c[3*ld:])
+	c00, c10, c20, c30 = rows4(c00, c10, c20, c30)
+	load(r0[0:4]).Sub(c00).StoreArray((*array)(r0[0:4]))
+	load(r1[0:4]).Sub(c10).StoreArray((*array)(r1[0:4]))
+	load(r2[0:4]).Sub(c20).StoreArray((*array)(r2[0:4]))
+	load(r3[0:4]).Sub(c30).StoreArray((*array)(r3[0:4]))
+	c01, c11, c21, c31 = rows4(c01, c11, c21, c31)
+	load(r0[4:8]).Sub(c01).StoreArray((*array)(r0[4:8]))
+	load(r1[4:8]).Sub(c11).StoreArray((*array)(r1[4:8]))
+	load(r2[4:8]).Sub(c21).StoreArray((*array)(r2[4:8]))
+	load(r3[4:8]).Sub(c31).StoreArray((*array)(r3[4:8]))
+}
+
 func tile1AVX512(t *tile) {
 	var c00, c10, c20, c30 vec8
 	var x, y0 vec8

@@ -14,8 +14,9 @@ type Upper struct {
 	spread []float64
 }
 
-// Up to length narrow, rows of 512 bits pick entries, and spread none.
-const narrow = 32 * Panel
+// Up to length narrow, rows of 512 bits pick entries, and spread none; up to few, rows of 256 bits
+// meet four orders of them.
+const narrow, few = 32 * Panel, 4 * Panel
 
 // An Elimination divides a strip by its corner: row j += M_ij·row i, then row i *= S_i.
 type Elimination struct {

@@ -40,3 +40,4 @@ func transposeVector(u []float64, ld int, r0, r1, r2, r3 []float64) {
 
 func forward4Vector([]float64, []float64, int, int) { panic("no wide vectors") }
 func back4Vector([]float64, []float64, int)         { panic("no wide vectors") }
+func tileFewVector(_, _, _ []float64, _ int)        { panic("no wide vectors") }

@@ -26,6 +26,9 @@ const (
 func tiles(lanes int) string {
 	t := tile{lanes, panel / lanes, new(bytes.Buffer)}
 	t.packed("tile1")
+	if lanes == 4 {
+		t.few("tileFew")
+	}
 	for t.vectors = 2; lanes == panel && t.vectors <= 3; t.vectors++ {
 		t.packed(fmt.Sprint("tile", t.vectors))
 	}
@@ -79,6 +82,31 @@ func (t tile) rows(name string) {
 	t.steps("at", "at + ld", x, func(k, j int) string { return load(fmt.Sprint("row", k), "", j*t.lanes, t.lanes) })
 	t.put("}")
 	t.end("c", "ld", "sub4Vector(%s, %s)")
+}
+
+// few writes a tile c −= a·b of two vectors that has entries of a, in a panel, too, meet those of b in
+// four orders.
+func (t tile) few(name string) {
+	t.put("\nfunc %sVector(c, a, b []float64, ld int) {\nvar %s, %s, %s, %s vec", name, t.row(0), t.row(1), t.row(2), t.row(3))
+	t.put("for len(b) > %d {\nx4, row := (*[%d]float64)(a), (*[%d]float64)(b)", 4*panel, 3*panel+4, 4*panel+1)
+	t.put("var x0, x1, x2, x3, y0, y1 vec\na, b = a[%d:], b[%d:]", 4*panel, 4*panel)
+	for k := range unrolled {
+		t.put("x0, y0, y1 = %s, %s, %s", load("x4", "", k*panel, 4), load("row", "", k*panel, 4), load("row", "", k*panel+4, 4))
+		t.put("x1 = x0.ConcatPermuteScalarsGrouped(1, 2, x0)")
+		t.put("x2, x3 = x0.ConcatPermute128Scalars(1, 2, x0), x1.ConcatPermute128Scalars(1, 2, x1)")
+		for i := range 4 {
+			t.put("%s = y0.MulAdd(x%d, c%d0), x%d.MulAdd(y1, c%d1)", t.row(i), i, i, i, i)
+		}
+	}
+	t.put("}\nr0, r1, r2, r3 := (*[8]float64)(c), (*[8]float64)(c[ld:]), (*[8]float64)(c[2*ld:]), (*[8]float64)(c[3*ld:])")
+	for j := range t.vectors {
+		t.put("c0%d, c1%d, c2%d, c3%d = rows4(c0%d, c1%d, c2%d, c3%d)", j, j, j, j, j, j, j, j)
+		for i := range 4 {
+			r := fmt.Sprintf("r%d[%d:%d]", i, 4*j, 4*j+4)
+			t.put("load(%s).Sub(c%d%d).StoreArray((*array)(%s))", r, i, j, r)
+		}
+	}
+	t.put("}")
 }
 
 func (t tile) sums() {
