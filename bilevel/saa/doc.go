@@ -46,7 +46,8 @@
 //	         times what those of the part changed by; n = D‖x⁺ − x_a‖²_M/(.3²stat), all were asked last at x_a,
 //	         D is 1 or the variance of a sample's share of h⁺ − h, over ‖s‖²; if n > N/4, or all
 //	         are due, N/16 scout: they say whether the step fails, and where y settles, before all are asked
-//	sees     and all if g_xyᵀs, a mean over the part, is off by half: of rare events it may hold none
+//	sees     and all if g_xyᵀs, a mean over the part, is off by half, or h scatters less than half as much there as over
+//	         all: of rare or huge samples it may hold none
 //	doubt    the standard error of h⁺ − h by how groups of the part differ: above .3√stat all are asked, unless
 //	         the part sees ϱ ≤ .05 beyond it, or y* astray
 //	try      y⁺ is settled at z⁺ by Newton steps (settle), each a reading, unless F rises as much as it should fall, and

@@ -137,14 +137,17 @@ func (m *newton) move(it *bilevel.Iteration) (more bool, err error) {
 	return !poor && (!good || -m.step.pred > solved*stat || m.step.pressed && m.radius > 2*before), nil
 }
 
-// sees says that the step moves g_y of the part as it moves that of all, to a half.
+// sees says that the step moves g_y of the part as it moves that of all, to a half, and that h scatters there by at
+// least half as much: else the samples that make it scatter are not among them.
 func (m *newton) sees() bool {
-	p := m.now
+	p, q := m.now, m.to.part.q
 	mat.MulVecTrans(p.w, p.xy, m.step.s)
 	mat.MulVecTrans(p.hy, p.part.xy, m.step.s)
 	all := square(p.w, p.d)
 	mat.Axpy(p.w, -p.n[1]/p.part.n[1], p.hy)
-	return 4*square(p.w, p.d) <= all
+	mat.Copy(q, p.part.q)
+	doubt := m.spread(q)
+	return 4*square(p.w, p.d) <= all && 4*doubt*doubt*float64(m.of) >= m.noise*float64(m.n())
 }
 
 func (m *newton) mayMove() {

@@ -27,15 +27,20 @@ func (m *newton) add(it *bilevel.Iteration, k int) error {
 
 // doubt is the standard error of the change of h from z to p, in M⁻¹, by how groups of the part differ.
 func (m *newton) doubt(p *point) float64 {
-	q, mean, sum := p.part.q, m.curve.rem, 0.0
-	mat.AddScaled(q, q, -1, m.now.part.q)
+	mat.AddScaled(p.part.q, p.part.q, -1, m.now.part.q)
+	return m.spread(p.part.q)
+}
+
+// spread is the standard error, in M⁻¹, of a mean of the part by sums over its bins, which it makes differences to their mean.
+func (m *newton) spread(q *mat.Dense) float64 {
+	mean, sum := m.curve.rem, 0.0
 	clear(mean)
 	for b := range bins {
 		mat.Axpy(mean, 1./bins, q.Row(b))
 	}
 	for b := range bins {
 		mat.Axpy(q.Row(b), -1, mean)
-		e := m.curve.normInv(q.Row(b), p.unit)
+		e := m.curve.normInv(q.Row(b), m.now.unit)
 		sum += e * e
 	}
 	return math.Sqrt(sum*bins/(bins-1)) / float64(m.of)

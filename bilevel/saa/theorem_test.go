@@ -316,9 +316,14 @@ func TestPartTakesABadStepBack(t *testing.T) {
 	p := m.now
 	require.NoError(t, m.read(it, p, p))
 	p.upper(m.curve)
-	m.step.find(m.curve, p, 1, m.stat())
-	m.radius, m.of, m.noise = 1, 128, math.Inf(1)
+	stat := m.stat()
+	m.step.find(m.curve, p, 1, stat)
+	m.radius, m.of = 1, 128
 	require.NoError(t, m.askPart(it, p))
+	for scatter, seen := range map[float64]bool{1: true, 16: false, math.Inf(1): false} { // as if large ones were elsewhere
+		m.noise = stat * scatter
+		assert.Equal(t, seen, m.sees())
+	}
 	_, scouted := m.try(it, true)
 	assert.ErrorIs(t, scouted, errPart)
 	m.noise = 0
