@@ -43,9 +43,16 @@ func (m *newton) move(it *bilevel.Iteration) (more bool, err error) {
 	if p.carried() && p.normY() > 4*p.norm { // g_yy has left what is carried
 		return true, m.back(it)
 	}
-	if !p.convex { // wait for samples: there is no y*(x)
+	if !p.convex { // wait for samples, there is no y*(x), or go down
 		c.free, c.partial, m.step.falls = c.free[:0], true, 0
-		return false, nil
+		if poor {
+			return false, nil
+		}
+		m.askedAt = m.n()
+		if err = m.read(it, p, p); err == nil {
+			err = m.settle(it, p, p, 0)
+		}
+		return p.convex, m.stay(it, err)
 	}
 	for asked := true; asked; { // what is learned changes h, and so the entries that may move
 		p.upper(c)
@@ -370,11 +377,17 @@ func (m *newton) begin(it *bilevel.Iteration) error {
 	if err == nil && m.now.convex {
 		err = m.resolve(it, m.now, m.to)
 	}
+	m.started = !m.beyond(err) || m.whole()
+	return m.stay(it, err)
+}
+
+// stay has y stay where it was if it settled where f or g have no value, as of few samples; else it returns err.
+func (m *newton) stay(it *bilevel.Iteration, err error) error {
 	if m.whole() || !m.beyond(err) {
 		return err
 	}
-	copy(m.now.y, it.Y()) // of so few samples, y* is where f or g have no value: wait for more
-	m.started, m.askedAt = false, m.n()
+	copy(m.now.y, it.Y())
+	m.askedAt = m.n()
 	return m.read(it, m.now, nil)
 }
 

@@ -55,21 +55,13 @@ func (p *point) lower(left, promise float64) error {
 	d, least := float64(len(p.y)), slices.Min(p.d)
 	floor := max(min(p.noiseH(left)/2, promise*least*least), 0x1p-40*norm/math.Sqrt(d))
 	r, err := p.inv.Truncate(p.h0, p.h0, floor)
-	if err == nil && left == 0 && r.MinEigenvalue < -floor { // y goes down where g curves down
-		p.scale(n)
-		if err = p.bent.Factor(p.h0); err == nil {
-			if p.work == nil {
-				p.work = mat.NewDense(len(p.y), len(p.y))
-			}
-			absolute(p.h0, &p.bent, *p.work, floor)
-			_, err = p.inv.Truncate(p.h0, p.h0, floor/2)
-		}
+	p.clip, p.convex = r.Clipped, r.Clipped == 0 || r.MinEigenvalue >= 0
+	if err == nil && !p.convex {
+		err = p.down(left, floor, r.MinEigenvalue)
 	}
 	if err != nil {
 		return err
 	}
-	p.convex = r.Clipped == 0 || r.MinEigenvalue >= 0 || left == 0 // else noise has made H indefinite
-	p.clip = r.Clipped
 	// ĝ(z) = [Σ g_y + H(y − y_r) + Cᵀ(x − x_r) − w]/n
 	for i, v := range p.x {
 		p.dx[i] = v - p.xr[i]
@@ -84,6 +76,29 @@ func (p *point) lower(left, promise float64) error {
 		p.u[j] = -p.g[j]
 	}
 	return p.solve(p.u, p.u)
+}
+
+// down makes H, whose least eigenvalue is negative, |H|, so that y goes down where g curves down. Where noise may
+// have made it so, v becomes its eigenvector, along which the next samples tell the noise.
+func (p *point) down(left, floor, least float64) error {
+	noise := p.noiseH(left)
+	p.scale(p.n[1])
+	if err := p.bent.Factor(p.h0); err != nil {
+		return err
+	}
+	if p.convex = left == 0 || p.bow[1] > 0 && least < -3*noise; p.convex {
+		if p.work == nil {
+			p.work = mat.NewDense(len(p.y), len(p.y))
+		}
+		absolute(p.h0, &p.bent, *p.work, floor)
+	}
+	for j, v := range p.bent.VectorsT().Row(0) {
+		if !p.convex {
+			p.v[j] = p.d[j] * v
+		}
+	}
+	_, err := p.inv.Truncate(p.h0, p.h0, floor/2)
+	return err
 }
 
 var errFlat = fmt.Errorf("%w: g_yy is 0, so that there is no y*(x)", bilevel.ErrDomain)
