@@ -96,7 +96,7 @@ func (m *newton) learn(it *bilevel.Iteration, most int) (asked bool, err error) 
 	c, p := m.curve, m.now
 	cost := 0
 	for _, i := range c.free {
-		if m.faded(i) < weak {
+		if share := m.faded(i); share < weak || share > 1/weak { // as where y* turns
 			c.asked[i] = min(c.asked[i], c.epoch-1)
 		}
 		if c.asked[i] < c.epoch {

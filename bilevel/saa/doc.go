@@ -33,8 +33,8 @@
 //	find     s = argmin hᵀs + ½sᵀMs  over x + s in X,  |s_i| ≤ Δℓ_i·min(1, |h_i|/σ_i),  σ_i the standard error of h_i;
 //	         in a set that does not consist of bounds 2Δℓ_i, by a multiple of the identity on M
 //	drift    B is asked anew where ‖(DEᵀ + EDᵀ)s‖_M⁻¹ > 4‖s‖_M, D the change of Jᵀ since
-//	faded    on a stream, so are rows i of B and E where x_i has lost all but an eighth of its effect since, also at a bound;
-//	         the scatter of h_i is made that of what is left
+//	faded    on a stream, so are rows i of B and E where the effect of x_i has become an eighth, also at a bound, or
+//	         eight times as large since; of what has faded, the scatter of h_i is made that of what is left
 //	turn     within bounds, s goes on along an eigenvector of B with λ < 0, to Δ or to the bound, if ½|λ| times the square
 //	         of that way is more than stat, and than what the step promises without it
 //	follow   x⁺ = x + s,  y⁺ = y + u + Js, but y + Js, and no step unread, where u leaps: ‖u‖_H > 8‖y‖_H, and ⅛ of the largest
