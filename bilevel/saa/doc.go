@@ -54,7 +54,7 @@
 //	         ϱ = ½sᵀ(h + h⁺)/(hᵀs + ½sᵀBs): F's fall by the trapezoid rule, of the same samples at both ends;
 //	         −1 where f or g have no value at z⁺ (bilevel.ErrDomain), or y* is far from where it
 //	         should be, or the entries of y are that an x_i without a width acts on
-//	         on a stream a step that moves y by more than .4‖y‖_H is read at its middle, too, for Simpson's rule, and is
+//	         while samples are to come, a step that moves y by more than .2‖y‖_H is read at its middle, too, for Simpson's rule, and is
 //	         no step where ϱ < .25 and sᵀh⁺ > −sᵀh/64: few samples let x jump over a valley and the ridge behind it
 //	trust    ϱ ≤ .05: back, Δ = τ/4;  ϱ < .25 or > 4, on sums .5, 2: Δ = τ/2;  in (.75, 1.5): Δ ≥ 2τ;  in (.9, 1.1): Δ ≥ 4τ;  τ = max|s_i|/ℓ_i;
 //	         while samples are to come Δ ≥ 2τ and 4τ are at most max(1, ρN): a few may say that F falls for ever

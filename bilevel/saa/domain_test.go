@@ -231,6 +231,28 @@ func TestValley(t *testing.T) {
 		far += map[bool]int{true: 1}[r.X[0] > 0]
 	}
 	assert.LessOrEqual(t, far, 10)
+
+	noise := func(s bilevel.Sample) auto.Vec {
+		r := rand.New(rand.NewPCG(uint64(s), 3))
+		return auto.Data([]float64{0.3 * r.NormFloat64(), 0.3 * r.NormFloat64(), 0.3 * r.NormFloat64()})
+	}
+	p, far = bileveltest.Must(auto.New(auto.Losses{Dx: 3, Dy: 3, // F has a period of a quarter of y's length at the start
+		F: func(_, y auto.Vec, s bilevel.Sample) auto.Num {
+			return y.SquaredNorm().Scale(0.1).Add(y.Scale(5).Cos().Sum()).Add(y.Dot(noise(s)))
+		},
+		G: func(x, y auto.Vec, s bilevel.Sample) auto.Num { return y.Sub(x).Sub(noise(s)).SquaredNorm().Scale(0.5) }})), 0
+	value := func(x []float64) (f float64) {
+		for _, v := range x {
+			f += 0.1*v*v + math.Exp(-25*0.09/2)*math.Cos(5*v)
+		}
+		return f
+	}
+	for seed := range uint64(60) {
+		o := bilevel.Options{X0: []float64{4, -3, 2}, Seed: seed}
+		_, r := solved(t, p, saa.Newton{}, o, bilevel.Run{Xi: 1000})
+		far += map[bool]int{true: 1}[value(r.X) > value(o.X0)]
+	}
+	assert.LessOrEqual(t, far, 5, "17 with middles from .4 on")
 }
 
 func TestFAlone(t *testing.T) {

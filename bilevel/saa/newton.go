@@ -22,8 +22,8 @@ const (
 	drifted = 4        // of a step's length in M⁻¹, what J may change h by along it until B is asked anew
 	farther = 16       // times the way on which x_i alone makes its row of g_xy another, ℓ_i without a width at most
 	first   = 0.25     // Δ at the start
-	weak    = 1. / 8   // of the effect on y* that x_i had when its row was asked: with less, the row is asked again
-	halved  = 0.4      // of y, a step that moves it farther is read at its middle, too
+	weak    = 1. / 8   // of the effect on y* that x_i had when its row was asked: with less, or more than its inverse, it is asked again
+	halved  = 0.2      // of y, a step that moves it farther is read at its middle, too
 	few     = 3        // groups of samples, in effect, that must know x_i before it moves
 	early   = 500      // evaluations for each entry of x and y, times Calls, while samples are few
 	tiny    = 0x1p-44  // rounding

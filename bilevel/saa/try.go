@@ -23,7 +23,7 @@ func (m *newton) try(it *bilevel.Iteration, scout bool) (good bool, err error) {
 	}
 	var mid []float64 // h in the middle of a long step
 	clear(p.w)
-	if m.step.follow(p.w, p); m.endless() && p.normH(p.w) > halved*p.norm { // a valley and a ridge may lie between
+	if m.step.follow(p.w, p); !m.whole() && p.normH(p.w) > halved*p.norm { // a valley and a ridge may lie between
 		mat.Axpy(s, -0.5, s)
 		_, _, err = m.arrive(it, nil, false)
 		mat.Axpy(s, 1, s)
