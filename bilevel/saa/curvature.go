@@ -174,10 +174,15 @@ func (m *newton) leaves(i int, eps float64) bool {
 	size := square(was, p.d)
 	mat.Axpy(now, -1, was)
 	change := square(now, p.d)
-	if c.reach[i] = 0; change == 0 || size == 0 || !math.IsInf(m.step.width(i), 1) {
+	open := math.IsInf(m.step.width(i), 1)
+	eps = math.Abs(eps)
+	if fxx := math.Abs(c.fx[i]-c.fx0[i]) / eps; size+change == 0 && fxx > 0 && open && m.endless() { // f alone knows x_i
+		c.reach[i] = max(c.reach[i], math.Sqrt(p.f2[i]/p.n[0])/fxx/farther)
 		return false
 	}
-	eps = math.Abs(eps)
+	if c.reach[i] = 0; change == 0 || size == 0 || !open {
+		return false
+	}
 	c.reach[i] = eps * math.Sqrt(size/change)
 	return eps > max(0x1p-10*c.reach[i], 0x1p-30*math.Abs(p.x[i]), 0x1p-200*p.unit[i])
 }

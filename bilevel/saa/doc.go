@@ -26,7 +26,8 @@
 //	lengths  ℓ_i = min(width of X, max‖y‖_H/‖Je_i‖_H): how far x_i alone goes until y* moves by its own size;
 //	         without a width, ‖Je_i‖_H counts as a quarter of the most that it was, at least; on a stream x_i goes
 //	         no farther than to 1/N of that for less than stat, or |h_i| < σ_i; and ℓ_i is 16 times the way at most on
-//	         which x_i alone makes its row of g_xy another; one for all in a bilevel.Set that has no metric
+//	         which x_i alone makes its row of g_xy another; on a stream, of an x_i that f alone knows, the most
+//	         that √(mean f_x²)/|f_xx| was; one for all in a bilevel.Set that has no metric
 //	learn    with q = f_x − g_xy v + Jᵀ(f_y − g_yy v), v and J fixed:  B e_i = [q(z + ε(e_i, Je_i)) − q(z)]/ε
 //	resolve  at the start ‖y‖_H counts as no less than 2³⁰ times what g_y does not tell from y
 //	metric   M = |B| on the entries that may move, in units ℓ; rows next to 0 are lifted on sums

@@ -267,6 +267,17 @@ func TestFAlone(t *testing.T) {
 		_, r := solved(t, p, saa.Newton{}, bilevel.Options{X0: []float64{at, at, at}}, bilevel.Run{Xi: 4000})
 		assert.InDeltaSlice(t, []float64{2, 3, 3}, r.X, 0.1)
 	}
+	for _, unit := range []float64{0x1p-20, 1, 0x1p20} { // of x, which f alone knows
+		noise := func(s bilevel.Sample) float64 { return rand.New(rand.NewPCG(uint64(s), 1)).NormFloat64() }
+		p := bileveltest.Must(auto.New(auto.Losses{Dx: 1, Dy: 1,
+			F: func(x, y auto.Vec, s bilevel.Sample) auto.Num {
+				return x.Scale(1 / unit).Sub(y).Shift(-noise(s)).SquaredNorm()
+			},
+			G: func(_, y auto.Vec, s bilevel.Sample) auto.Num { return y.Shift(noise(s) - 2).SquaredNorm() }}))
+		_, r := solved(t, p, saa.Newton{}, bilevel.Options{}, bilevel.Run{Xi: 1000})
+		assert.InDelta(t, 2, r.X[0]/unit, 0.2)
+		assert.Less(t, r.Counts.Evaluations(), uint64(1000*16))
+	}
 }
 
 // Sums of many 0 arrive; where f alone is a stream, Gap is known.
