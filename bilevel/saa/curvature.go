@@ -20,7 +20,7 @@ type curvature struct {
 	known []bool     // entries of x that the samples know
 	most  []float64  // the most that ‖Je_i‖ in H was
 	best  []float64  // x_i there
-	reach []float64  // how far x_i alone goes until its row of g_xy is another; 0: not known, or X has a width
+	reach []float64  // how far x_i alone goes until its row of g_xy is another, or f_x 0; 0: not known, or X has a width
 	span  []float64  // the largest |x_i| that steps reached; effects that are rounding there are none
 	shift float64    // drift
 	fresh bool       // rows were asked since the last step
@@ -171,20 +171,19 @@ func (m *newton) learn(it *bilevel.Iteration, most int) (asked bool, err error) 
 // leaves notes reach, by g_xy at x in to.xy and at x_i + eps in to.jt, and says that eps is too long beside it.
 func (m *newton) leaves(i int, eps float64) bool {
 	c, p, was, now := m.curve, m.now, m.to.xy.Row(i), m.to.jt.Row(i)
-	size := square(was, p.d)
+	size, eps := square(was, p.d), math.Abs(eps)
 	mat.Axpy(now, -1, was)
-	change := square(now, p.d)
-	open := math.IsInf(m.step.width(i), 1)
-	eps = math.Abs(eps)
-	if fxx := math.Abs(c.fx[i]-c.fx0[i]) / eps; size+change == 0 && fxx > 0 && open && m.endless() { // f alone knows x_i
+	change, fxx := square(now, p.d), math.Abs(c.fx[i]-c.fx0[i])/eps
+	switch open := math.IsInf(m.step.width(i), 1); {
+	case open && size > 0 && change > 0:
+		c.reach[i] = eps * math.Sqrt(size/change)
+		return eps > max(0x1p-10*c.reach[i], 0x1p-30*math.Abs(p.x[i]), 0x1p-200*p.unit[i])
+	case open && size+change == 0 && fxx > 0 && m.endless(): // f alone knows x_i
 		c.reach[i] = max(c.reach[i], math.Sqrt(p.f2[i]/p.n[0])/fxx/farther)
-		return false
+	default:
+		c.reach[i] = 0
 	}
-	if c.reach[i] = 0; change == 0 || size == 0 || !open {
-		return false
-	}
-	c.reach[i] = eps * math.Sqrt(size/change)
-	return eps > max(0x1p-10*c.reach[i], 0x1p-30*math.Abs(p.x[i]), 0x1p-200*p.unit[i])
+	return false
 }
 
 // ask writes f_x, f_y, g_yy v, g_xy v and g_xy, means over the samples, at (x, y).

@@ -21,7 +21,7 @@
 //	weigh    on a stream, a group counts by less than its size where one of its derivatives, in units ℓ and
 //	         D, is longer than twice the second longest of all groups: by as much as makes it so long
 //	lower    ĝ = mean g_y carried to z;   H = mean g_yy, eigenvalues at least half their noise;   u = −H⁻¹ĝ;
-//	         |H| where g curves down by more than 3 standard errors, of a whole sum by any: y goes down
+//	         where g curves down |H|, at least 3 standard errors along v: y goes down, and x waits where it is less
 //	upper    v = H⁻¹f_y,  J = −H⁻¹g_xyᵀ,  h = f_x − g_xy v + Bδ_x + E(δ_y − Jδ_x + u), that is at (x, y + u)
 //	lengths  ℓ_i = min(width of X, max‖y‖_H/‖Je_i‖_H): how far x_i alone goes until y* moves by its own size;
 //	         without a width, ‖Je_i‖_H counts as a quarter of the most that it was, at least; on a stream x_i goes

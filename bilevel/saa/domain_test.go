@@ -20,6 +20,10 @@ import (
 	"stable/mat"
 )
 
+func noise(s bilevel.Sample, side uint64) float64 {
+	return rand.New(rand.NewPCG(uint64(s), side)).NormFloat64()
+}
+
 // ridge has a weight exp(x_i) for each of five features, of which some do not matter, and no bounds.
 func ridge(t *testing.T, seed, terms uint64) *auto.Problem {
 	rng := rand.New(rand.NewPCG(seed, 1))
@@ -131,9 +135,6 @@ func TestOutsideOfTheDomain(t *testing.T) {
 // Where y* is 1/x, no step goes unread to where it explodes; where 0 is a maximum, rounding is told; and a sum
 // with a g_yy of condition 1e9 ends.
 func TestWeightsThatAreNotExponents(t *testing.T) {
-	noise := func(s bilevel.Sample, side uint64) float64 {
-		return rand.New(rand.NewPCG(uint64(s), side)).NormFloat64()
-	}
 	p := bileveltest.Must(auto.New(auto.Losses{Dx: 1, Dy: 1,
 		F: func(_, y auto.Vec, s bilevel.Sample) auto.Num { return y.At(0).Shift(-0.1 - noise(s, 0)).Square() },
 		G: func(x, y auto.Vec, s bilevel.Sample) auto.Num {
@@ -197,7 +198,7 @@ func TestRunsOff(t *testing.T) {
 	}
 	p = bileveltest.Must(auto.New(auto.Losses{Dx: 1, Dy: 1, // F is log cosh(y − 4), and a few samples say that it falls for ever
 		F: func(_, y auto.Vec, xi bilevel.Sample) auto.Num {
-			slope := rand.New(rand.NewPCG(uint64(xi), 7)).NormFloat64() - 1
+			slope := noise(xi, 7) - 1
 			return y.At(0).Shift(-4).Scale(2).Softplus().Add(y.At(0).Scale(slope))
 		},
 		G: func(x, y auto.Vec, _ bilevel.Sample) auto.Num { return y.Sub(x).SquaredNorm() }}))
@@ -231,16 +232,14 @@ func TestValley(t *testing.T) {
 		far += map[bool]int{true: 1}[r.X[0] > 0]
 	}
 	assert.LessOrEqual(t, far, 10)
-
-	noise := func(s bilevel.Sample) auto.Vec {
-		r := rand.New(rand.NewPCG(uint64(s), 3))
-		return auto.Data([]float64{0.3 * r.NormFloat64(), 0.3 * r.NormFloat64(), 0.3 * r.NormFloat64()})
+	shift := func(s bilevel.Sample) auto.Vec {
+		return auto.Data([]float64{noise(s, 3), noise(s, 4), noise(s, 5)}).Scale(0.3)
 	}
 	p, far = bileveltest.Must(auto.New(auto.Losses{Dx: 3, Dy: 3, // F has a period of a quarter of y's length at the start
 		F: func(_, y auto.Vec, s bilevel.Sample) auto.Num {
-			return y.SquaredNorm().Scale(0.1).Add(y.Scale(5).Cos().Sum()).Add(y.Dot(noise(s)))
+			return y.SquaredNorm().Scale(0.1).Add(y.Scale(5).Cos().Sum()).Add(y.Dot(shift(s)))
 		},
-		G: func(x, y auto.Vec, s bilevel.Sample) auto.Num { return y.Sub(x).Sub(noise(s)).SquaredNorm().Scale(0.5) }})), 0
+		G: func(x, y auto.Vec, s bilevel.Sample) auto.Num { return y.Sub(x).Sub(shift(s)).SquaredNorm().Scale(0.5) }})), 0
 	value := func(x []float64) (f float64) {
 		for _, v := range x {
 			f += 0.1*v*v + math.Exp(-25*0.09/2)*math.Cos(5*v)
@@ -261,19 +260,18 @@ func TestFAlone(t *testing.T) {
 			return y.Shift(-1).SquaredNorm().Add(x.Shift(-3).SquaredNorm())
 		},
 		G: func(x, y auto.Vec, phi bilevel.Sample) auto.Num {
-			return y.Sub(x.Slice(0, 1)).Shift(rand.New(rand.NewPCG(uint64(phi), 1)).NormFloat64()).SquaredNorm()
+			return y.Sub(x.Slice(0, 1)).Shift(noise(phi, 1)).SquaredNorm()
 		}}))
 	for _, at := range []float64{0, 5.6e-17} {
 		_, r := solved(t, p, saa.Newton{}, bilevel.Options{X0: []float64{at, at, at}}, bilevel.Run{Xi: 4000})
 		assert.InDeltaSlice(t, []float64{2, 3, 3}, r.X, 0.1)
 	}
 	for _, unit := range []float64{0x1p-20, 1, 0x1p20} { // of x, which f alone knows
-		noise := func(s bilevel.Sample) float64 { return rand.New(rand.NewPCG(uint64(s), 1)).NormFloat64() }
 		p := bileveltest.Must(auto.New(auto.Losses{Dx: 1, Dy: 1,
 			F: func(x, y auto.Vec, s bilevel.Sample) auto.Num {
-				return x.Scale(1 / unit).Sub(y).Shift(-noise(s)).SquaredNorm()
+				return x.Scale(1 / unit).Sub(y).Shift(-noise(s, 1)).SquaredNorm()
 			},
-			G: func(_, y auto.Vec, s bilevel.Sample) auto.Num { return y.Shift(noise(s) - 2).SquaredNorm() }}))
+			G: func(_, y auto.Vec, s bilevel.Sample) auto.Num { return y.Shift(noise(s, 1) - 2).SquaredNorm() }}))
 		_, r := solved(t, p, saa.Newton{}, bilevel.Options{}, bilevel.Run{Xi: 1000})
 		assert.InDelta(t, 2, r.X[0]/unit, 0.2)
 		assert.Less(t, r.Counts.Evaluations(), uint64(1000*16))
@@ -282,20 +280,19 @@ func TestFAlone(t *testing.T) {
 
 // Sums of many 0 arrive; where f alone is a stream, Gap is known.
 func TestFewTerms(t *testing.T) {
-	shift := func(s bilevel.Sample) float64 { return rand.New(rand.NewPCG(uint64(s), 3)).NormFloat64() }
 	follow := func(x, y auto.Vec, phi bilevel.Sample) auto.Num {
-		return y.Sub(x).Shift(-shift(phi)).SquaredNorm().Scale(0.5).Add(y.Exp().Sum().Scale(0.3))
+		return y.Sub(x).Shift(-noise(phi, 3)).SquaredNorm().Scale(0.5).Add(y.Exp().Sum().Scale(0.3))
 	}
 	few := bileveltest.Must(auto.New(auto.Losses{Dx: 3, Dy: 3, Upper: 200, Lower: 200,
 		F: func(x, y auto.Vec, xi bilevel.Sample) auto.Num {
-			return y.Shift(-1 - shift(xi)).SquaredNorm().Add(x.SquaredNorm().Scale(0.05)).Scale(map[bool]float64{true: 1}[xi%70 == 1])
+			return y.Shift(-1 - noise(xi, 3)).SquaredNorm().Add(x.SquaredNorm().Scale(0.05)).Scale(map[bool]float64{true: 1}[xi%70 == 1])
 		},
 		G: func(x, y auto.Vec, phi bilevel.Sample) auto.Num {
 			return follow(x, y, phi).Scale(map[bool]float64{true: 1}[phi%40 == 2])
 		}}))
 	noisy := bileveltest.Must(auto.New(auto.Losses{Dx: 3, Dy: 3, Lower: 1, G: follow,
 		F: func(_, y auto.Vec, xi bilevel.Sample) auto.Num {
-			v := y.Shift(-1 - shift(xi))
+			v := y.Shift(-1 - noise(xi, 3))
 			return v.SquaredNorm().Add(v.Mul(v).SquaredNorm().Scale(0.1))
 		}}))
 	for seed := range uint64(10) {
@@ -392,6 +389,20 @@ func TestStartsOnAHump(t *testing.T) {
 	}
 }
 
+// Few samples whose g curves down, where it does not in the mean, lead y nowhere.
+func TestNoiseCurvesDown(t *testing.T) {
+	p := bileveltest.Must(auto.New(auto.Losses{Dx: 1, Dy: 2,
+		F: func(_, y auto.Vec, _ bilevel.Sample) auto.Num { return y.At(0).Shift(-1).Square() },
+		G: func(x, y auto.Vec, s bilevel.Sample) auto.Num {
+			free := y.At(1).Square().Scale(0.5 + 2*noise(s, 2)).Add(y.Sum().Scale(0.3 * noise(s, 3)))
+			return y.At(0).Sub(x.At(0)).Square().Scale(0.5).Add(free)
+		}}))
+	for seed := range uint64(60) {
+		s, _ := solved(t, p, saa.Newton{}, bilevel.Options{Seed: seed}, bilevel.Run{Xi: 100})
+		assert.Less(t, math.Abs(s.Y()[1]), 5., "seed %d", seed)
+	}
+}
+
 // rounds has an exact g_xy of rounding in an entry that is 0 in all terms.
 type rounds struct{ *auto.Problem }
 
@@ -464,7 +475,6 @@ func TestVertexIsNoSaddle(t *testing.T) {
 
 // Δ lets go where y stays, or weights have changed; steps to g_yy = 0 or out of the domain are taken back.
 func TestStepsAreTaken(t *testing.T) {
-	noise := func(s bilevel.Sample) float64 { return rand.New(rand.NewPCG(uint64(s), 77)).NormFloat64() }
 	half := func(v auto.Num) auto.Num { return v.Square().Scale(0.5) }
 	follow := func(x, y auto.Vec, _ bilevel.Sample) auto.Num { return half(y.At(0).Sub(x.At(0))) }
 	for name, c := range map[string]struct {
@@ -475,10 +485,10 @@ func TestStepsAreTaken(t *testing.T) {
 	}{
 		"flat": {auto.Losses{
 			F: func(x, y auto.Vec, s bilevel.Sample) auto.Num {
-				return y.At(0).Shift(0.1*noise(s) - 0.3).Square().Add(x.At(0).Square().Scale(0.01))
+				return y.At(0).Shift(0.1*noise(s, 77) - 0.3).Square().Add(x.At(0).Square().Scale(0.01))
 			},
 			G: func(x, y auto.Vec, s bilevel.Sample) auto.Num {
-				return y.At(0).Sub(x.At(0).Scale(1000).Tanh()).Shift(0.1 * noise(s)).Square()
+				return y.At(0).Sub(x.At(0).Scale(1000).Tanh()).Shift(0.1 * noise(s, 77)).Square()
 			},
 		}, bilevel.Options{X0: []float64{-0.5}, Set: bilevel.UniformBox(1, -1, 1)}, 3000, 3.1e-4, 1e-4},
 		"one event": {auto.Losses{G: follow, F: func(_, y auto.Vec, s bilevel.Sample) auto.Num {
@@ -490,7 +500,7 @@ func TestStepsAreTaken(t *testing.T) {
 		"no curvature": {auto.Losses{
 			F: func(_, y auto.Vec, _ bilevel.Sample) auto.Num { return half(y.At(0).Scale(1e-3).Shift(-1)) },
 			G: func(x, y auto.Vec, s bilevel.Sample) auto.Num {
-				return x.At(0).Mul(half(y.At(0))).Sub(y.At(0).Scale(1 + noise(s)))
+				return x.At(0).Mul(half(y.At(0))).Sub(y.At(0).Scale(1 + noise(s, 77)))
 			},
 		}, bilevel.Options{X0: []float64{0.5}, Set: bilevel.UniformBox(1, 0, 1)}, 3000, 1e-3, 1e-4},
 		"edge": {auto.Losses{Upper: 50, Lower: 50, G: follow, F: func(x, y auto.Vec, _ bilevel.Sample) auto.Num {
@@ -509,9 +519,6 @@ func TestStepsAreTaken(t *testing.T) {
 
 // After a step that was wrong, none goes unread: F is flat to fourth order. And x_i goes on where y* is 2/x_i.
 func TestFlatBottoms(t *testing.T) {
-	noise := func(s bilevel.Sample, side uint64) float64 {
-		return rand.New(rand.NewPCG(uint64(s), side)).NormFloat64()
-	}
 	wave := bileveltest.Must(auto.New(auto.Losses{Dx: 1, Dy: 1,
 		F: func(_, y auto.Vec, xi bilevel.Sample) auto.Num { return y.Sin().Shift(-1 - noise(xi, 1)).SquaredNorm() },
 		G: func(x, y auto.Vec, phi bilevel.Sample) auto.Num { return y.Sub(x).Shift(-noise(phi, 2)).SquaredNorm() }}))

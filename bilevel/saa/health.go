@@ -87,7 +87,10 @@ func (m *newton) Health() bilevel.Health {
 		h.Least = e.Values()[0]
 	}
 	h.LeastErr = max(m.leastErr(), tiny*mat.NormFrobSym(mean))
-	h.NotConvex = t.clipped > 0 && m.whole() && h.Least < 0
+	h.NotConvex = t.clipped > 0 && (m.whole() && h.Least < 0 || h.Least < -3*h.LeastErr)
+	if h.NotConvex { // y is at no minimum
+		h.Gap = math.Inf(1)
+	}
 	h.Flat = m.flat()
 	h.Slow = h.Gradient > 30*h.StdErr && !(m.remains() < 0x1p-40) && m.radius < 0x1p-20 && (!m.done || m.stalls > 8 || m.radius <= tiny)
 	return h

@@ -52,7 +52,8 @@ func (m *newton) move(it *bilevel.Iteration) (more bool, err error) {
 		if err = m.read(it, p, p); err == nil {
 			err = m.settle(it, p, p, 0)
 		}
-		return p.convex, m.stay(it, err)
+		more = err == nil && p.convex
+		return more, m.stay(it, err)
 	}
 	for asked := true; asked; { // what is learned changes h, and so the entries that may move
 		p.upper(c)
@@ -388,7 +389,7 @@ func (m *newton) stay(it *bilevel.Iteration, err error) error {
 	}
 	copy(m.now.y, it.Y())
 	m.askedAt = m.n()
-	return m.read(it, m.now, nil)
+	return m.read(it, m.now, m.now)
 }
 
 // resolve sets norm: y* at the start may be rounding, which is no length. g_y tells 2⁻³⁰ of norm.

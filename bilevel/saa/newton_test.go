@@ -359,7 +359,7 @@ func TestSilentStarts(t *testing.T) {
 	assert.Contains(t, strings.Join(r.Warnings, "; "), "F does not change with 1")
 	p, err = auto.New(auto.Losses{Dx: 2, Dy: 2, F: func(_, y auto.Vec, _ bilevel.Sample) auto.Num { return y.Shift(-3).SquaredNorm() },
 		G: func(x, y auto.Vec, i bilevel.Sample) auto.Num {
-			return y.Sub(x).Sub(auto.Data([]float64{rand.New(rand.NewPCG(uint64(i), 0)).NormFloat64(), 0})).SquaredNorm()
+			return y.Sub(x).Sub(auto.Data([]float64{noise(i, 0), 0})).SquaredNorm()
 		}})
 	require.NoError(t, err)
 	_, r = solved(t, p, saa.Newton{}, bilevel.Options{}, bilevel.Run{Steps: 5000})
@@ -368,7 +368,7 @@ func TestSilentStarts(t *testing.T) {
 		p, err = auto.New(auto.Losses{Dx: 1, Dy: 1, Upper: n, Lower: n,
 			F: func(_, y auto.Vec, _ bilevel.Sample) auto.Num { return y.SquaredNorm() },
 			G: func(x, y auto.Vec, i bilevel.Sample) auto.Num {
-				return y.Sub(x.Mul(x)).Shift(rand.New(rand.NewPCG(uint64(i), 0)).NormFloat64()/3 - 1).SquaredNorm()
+				return y.Sub(x.Mul(x)).Shift(noise(i, 0)/3 - 1).SquaredNorm()
 			}})
 		require.NoError(t, err)
 		_, r = solved(t, p, saa.Newton{}, bilevel.Options{X0: []float64{1}}, bilevel.Run{Steps: 3000})
@@ -442,9 +442,6 @@ func TestGapOnABall(t *testing.T) {
 // Nor is Gap 0 where noise may hold x at a bound: 18 of these stopped there. Beyond noise it is.
 func TestGapAtABound(t *testing.T) {
 	away := 0.0
-	noise := func(i bilevel.Sample, side uint64) float64 {
-		return rand.New(rand.NewPCG(uint64(i), side)).NormFloat64()
-	}
 	p := bileveltest.Must(auto.New(auto.Losses{Dx: 1, Dy: 1,
 		F: func(x, _ auto.Vec, i bilevel.Sample) auto.Num {
 			return x.Shift(noise(i, 9) + away - 0.02).SquaredNorm().Scale(0.5)

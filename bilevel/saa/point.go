@@ -29,7 +29,7 @@ type point struct {
 	big    []float64     // the largest |y_j|√H_jj so far
 	norm   float64       // the largest ‖y‖_H so far
 	clip   int           // eigenvalues of H below the floor
-	convex bool          // H is not indefinite, or no sample is left that could mend it
+	convex bool          // H is not indefinite, or clearly, or no sample is left that could mend it
 
 	dx, dy     []float64
 	w, hy, dyy []float64
@@ -78,22 +78,20 @@ func (p *point) lower(left, promise float64) error {
 	return p.solve(p.u, p.u)
 }
 
-// down makes H, whose least eigenvalue is negative, |H|, so that y goes down where g curves down. Where noise may
-// have made it so, v becomes its eigenvector, along which the next samples tell the noise.
+// down makes H, whose least eigenvalue is negative, |H|, at least 3 standard errors, so that y goes down. Where noise
+// may have made it so, v becomes its eigenvector, along which the next reading tells the noise.
 func (p *point) down(left, floor, least float64) error {
-	noise := p.noiseH(left)
 	p.scale(p.n[1])
+	noise := p.noiseH(left)
 	if err := p.bent.Factor(p.h0); err != nil {
 		return err
 	}
-	if p.convex = left == 0 || p.bow[1] > 0 && least < -3*noise; p.convex {
-		if p.work == nil {
-			p.work = mat.NewDense(len(p.y), len(p.y))
-		}
-		absolute(p.h0, &p.bent, *p.work, floor)
+	if p.work == nil {
+		p.work = mat.NewDense(len(p.y), len(p.y))
 	}
-	for j, v := range p.bent.VectorsT().Row(0) {
-		if !p.convex {
+	absolute(p.h0, &p.bent, *p.work, max(floor, 3*noise))
+	if p.convex = left == 0 || p.bow[1] > 0 && least < -3*noise; !p.convex {
+		for j, v := range p.bent.VectorsT().Row(0) {
 			p.v[j] = p.d[j] * v
 		}
 	}

@@ -49,7 +49,7 @@ func (m *newton) spread(q *mat.Dense) float64 {
 // settle moves y of p to y*(x), until the last step is at most a share of the way that y went.
 func (m *newton) settle(it *bilevel.Iteration, p, by *point, way float64) error {
 	for range 30 {
-		if step := p.normH(p.u); !p.convex || step <= partly*min(way, 16*p.norm) || step <= tiny*p.normH(p.y) {
+		if step := p.normH(p.u); step <= partly*min(way, 16*p.norm) || step <= tiny*p.normH(p.y) {
 			return nil
 		}
 		slope := mat.Dot(p.g, p.u)
@@ -73,8 +73,14 @@ func (m *newton) settle(it *bilevel.Iteration, p, by *point, way float64) error 
 			}
 			t *= max(0.1, slope/(slope-after))
 		}
+		if !p.convex { // a step at a time
+			return nil
+		}
 		mat.Axpy(m.y0, -1, p.y)
 		way = max(way, p.normH(m.y0))
+	}
+	if p.clip > 0 && !m.whole() { // g of these samples may fall for ever
+		return bilevel.ErrDomain
 	}
 	return nil
 }

@@ -395,6 +395,22 @@ func TestRowsOfAnotherPlace(t *testing.T) {
 	}
 }
 
+// A stream's H is indefinite, and |H|, from 3 standard errors on.
+func TestCurvesDown(t *testing.T) {
+	for errors, down := range map[float64]bool{1.5: false, 2.9: false, 3.1: true} {
+		p := newPoint(1, 2)
+		p.n, p.groups[1], p.v[0] = [2]float64{100, 100}, 100, 1
+		p.yy.Set(0, 0, -200)
+		p.yy.Set(1, 1, 100)
+		p.scale(100)
+		ray := -2 * p.d[0] * p.d[0]
+		p.bow = [2]float64{100 * ray, 100 * ray * ray * (1 + 99/errors/errors)}
+		require.NoError(t, p.lower(1, math.Inf(1)))
+		assert.Equal(t, down, p.convex)
+		assert.GreaterOrEqual(t, p.h0.At(0, 0), -3*ray/errors*0.99)
+	}
+}
+
 // Where a carried y has left what is known of g_yy, the run goes back to where all samples were read.
 func TestBack(t *testing.T) {
 	m, it := after(t, 1, 0, 2048)

@@ -66,7 +66,7 @@ func (m *newton) try(it *bilevel.Iteration, scout bool) (good bool, err error) {
 			err = m.read(it, p, p)
 		}
 		if unsettled && err == nil {
-			err = m.settle(it, p, p, 0)
+			err = m.stay(it, m.settle(it, p, p, 0))
 		}
 		return false, err
 	}
@@ -102,7 +102,7 @@ func (m *newton) arrive(it *bilevel.Iteration, mid []float64, stands bool) (fall
 	if err = m.read(it, t, p); err == nil && t.normH(t.u) > partly*way {
 		fall, err = m.fall(it, mid)
 	}
-	if err == nil && !(fall > -m.step.model) {
+	if err == nil && t.convex && !(fall > -m.step.model) {
 		if err = m.settle(it, t, p, way); err == nil {
 			fall, err = m.fall(it, mid)
 		}
