@@ -105,7 +105,7 @@
 //
 // On a stream a step draws one batch of each kind, and asks each sample once (four oracles). Blocks cost
 // O(dx·dy² + dx²·dy + dx³ + dy³) beside the oracles, some 12 of them while samples double. [Newton.Calls]
-// bounds what is asked again. Memory 13dx² + 12dx·dy + 8dy² numbers, and 8 bytes for each term of a sum;
+// bounds what is asked again. Memory 13dx² + 12dx·dy + 10dy² numbers, and 8 bytes for each term of a sum;
 // on a stream it does not grow. In sets that do not consist of bounds, dx may be 2000 at most.
 //
 // # A long x

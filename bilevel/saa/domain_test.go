@@ -246,8 +246,7 @@ func TestValley(t *testing.T) {
 		}
 		return f
 	}
-	for seed := range uint64(60) {
-		o := bilevel.Options{X0: []float64{4, -3, 2}, Seed: seed}
+	for o := (bilevel.Options{X0: []float64{4, -3, 2}}); o.Seed < 60; o.Seed++ {
 		_, r := solved(t, p, saa.Newton{}, o, bilevel.Run{Xi: 1000})
 		far += map[bool]int{true: 1}[value(r.X) > value(o.X0)]
 	}

@@ -87,8 +87,7 @@ func (m *newton) Health() bilevel.Health {
 		h.Least = e.Values()[0]
 	}
 	h.LeastErr = max(m.leastErr(), tiny*mat.NormFrobSym(mean))
-	h.NotConvex = t.clipped > 0 && (m.whole() && h.Least < 0 || h.Least < -3*h.LeastErr)
-	if h.NotConvex { // y is at no minimum
+	if h.NotConvex = t.clipped > 0 && (m.whole() && h.Least < 0 || h.Least < -3*h.LeastErr); h.NotConvex { // y is at no minimum
 		h.Gap = math.Inf(1)
 	}
 	h.Flat = m.flat()

@@ -40,7 +40,7 @@ func newPoint(dx, dy int) *point {
 	y := func() []float64 { return make([]float64, dy) }
 	return &point{
 		x: x(), y: y(), sums: newSums(dx, dy), h0: mat.NewSym(dy), d: y(), g: y(), u: y(), v: y(),
-		jt: mat.NewDense(dx, dy), h: x(), size: x(), unit: x(), sure: x(), dx: x(), dy: y(), w: y(), hy: y(), dyy: y(), big: y(),
+		jt: mat.NewDense(dx, dy), work: mat.NewDense(dy, dy), h: x(), size: x(), unit: x(), sure: x(), dx: x(), dy: y(), w: y(), hy: y(), dyy: y(), big: y(),
 	}
 }
 
@@ -85,9 +85,6 @@ func (p *point) down(left, floor, least float64) error {
 	noise := p.noiseH(left)
 	if err := p.bent.Factor(p.h0); err != nil {
 		return err
-	}
-	if p.work == nil {
-		p.work = mat.NewDense(len(p.y), len(p.y))
 	}
 	absolute(p.h0, &p.bent, *p.work, max(floor, 3*noise))
 	if p.convex = left == 0 || p.bow[1] > 0 && least < -3*noise; !p.convex {

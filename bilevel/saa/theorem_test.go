@@ -400,8 +400,7 @@ func TestCurvesDown(t *testing.T) {
 	for errors, down := range map[float64]bool{1.5: false, 2.9: false, 3.1: true} {
 		p := newPoint(1, 2)
 		p.n, p.groups[1], p.v[0] = [2]float64{100, 100}, 100, 1
-		p.yy.Set(0, 0, -200)
-		p.yy.Set(1, 1, 100)
+		copy(p.yy.Data, []float64{-200, 0, 0, 100})
 		p.scale(100)
 		ray := -2 * p.d[0] * p.d[0]
 		p.bow = [2]float64{100 * ray, 100 * ray * ray * (1 + 99/errors/errors)}
