@@ -70,8 +70,8 @@ func (m *newton) tell() {
 	m.told = h
 }
 
-// Health is about the last iterate at which a block ended; before the first, and where ∇²F is not known, Gap is
-// +Inf. Lower adds to the Newton step of y the standard error of y*(x) that the samples leave.
+// Health is about the last iterate at which a block ended; before the first, where ∇²F is not known or g not convex, Gap is
+// +Inf. Lower adds the standard error of y*(x) to the Newton step of y.
 func (m *newton) Health() bilevel.Health {
 	t := m.told
 	h := bilevel.Health{Lower: t.lower, LowerBound: math.NaN(), Gradient: t.gradient, StdErr: t.stdErr, Gap: t.gap,

@@ -48,7 +48,7 @@ func (m *newton) spread(q *mat.Dense) float64 {
 
 // settle moves y of p to y*(x), until the last step is at most a share of the way that y went.
 func (m *newton) settle(it *bilevel.Iteration, p, by *point, way float64) error {
-	first := p.normH(p.u)
+	before := p.normH(p.u)
 	for k := range 30 { // one where not convex
 		if step := p.normH(p.u); k > 0 && !p.convex || step <= partly*min(way, 16*p.norm) || step <= tiny*p.normH(p.y) {
 			return nil
@@ -77,7 +77,7 @@ func (m *newton) settle(it *bilevel.Iteration, p, by *point, way float64) error 
 		mat.Axpy(m.y0, -1, p.y)
 		way = max(way, p.normH(m.y0))
 	}
-	if p.clip > 0 && !m.whole() && p.normH(p.u) > 0x1p10*first { // g of these samples may fall for ever
+	if p.clip > 0 && !m.whole() && p.normH(p.u) > 0x1p10*before { // g of these samples may fall for ever
 		return bilevel.ErrDomain
 	}
 	return nil
