@@ -10,20 +10,20 @@ import (
 	"stable/mat"
 )
 
-// curvature is what is known of the reduced Hessian of F at a point: with q(z) = f_x − g_xy v +
-// Jᵀ(f_y − g_yy v), v and J fixed, dq along (s, Js + u) is Bs + Eu.
+// curvature is what is known of the reduced Hessian of F at a point: with L = f − vᵀg_y and
+// q = L_x + JᵀL_y, v and J fixed, dq along (s, Js + u) is Bs + Eu.
 type curvature struct {
-	b     *mat.Dense // B, ∇²F: the rows that are known
+	b     *mat.Dense // B, ∇²F: the rows that were asked
 	e     *mat.Dense // E, dx × dy
 	epoch int        // from 2: rows asked in an earlier one are to be asked again
 	asked []int      // the epoch in which rows of both were; 0: never
 	known []bool     // entries of x that the samples know
 	most  []float64  // the most that ‖Je_i‖ in H was
 	best  []float64  // x_i there
-	reach []float64  // how far x_i alone goes until its row of g_xy is another, or f_x 0; 0: not known, or X has a width
+	reach []float64  // how far x_i alone goes until its row of g_xy changes by its length, or f_x is 0; 0: not known, or X has a width
 	span  []float64  // the largest |x_i| that steps reached; effects that are rounding there are none
-	shift float64    // drift
-	fresh bool       // rows were asked since the last step
+	drift float64    // of the last step
+	fresh bool       // rows were asked since the last good step
 	j     *mat.Dense // Jᵀ when they were asked
 	n     int        // samples that there were then; 0: none
 
@@ -39,7 +39,7 @@ type curvature struct {
 	floor   float64   // of the eigenvalues of sub
 	eig     eig.Symmetric
 	work    mat.Dense
-	below   float64 // the least eigenvalue of B there, over the largest
+	lowest  float64 // the least eigenvalue of B there, over the largest
 	col     []float64
 	rem     []float64
 }
@@ -70,8 +70,8 @@ func (m *newton) faded(i int) float64 {
 	return math.Sqrt(now / then)
 }
 
-// share is the number of samples that rows are asked of, at least.
-func (c *curvature) share(dx int) int { return max(4*(dx+len(c.y)), c.n/(4*dx)) }
+// rowSamples is the number of samples that rows are asked of, at least.
+func (c *curvature) rowSamples(dx int) int { return max(4*(dx+len(c.y)), c.n/(4*dx)) }
 
 // drift is by how much J has changed h along the step since B was asked, (DEᵀ + EDᵀ)s to first order, D = Jᵀ less
 // that of then, in M⁻¹, over the length of s.
@@ -215,7 +215,7 @@ func (m *newton) ask(it *bilevel.Iteration, fx, fy, hv, xv []float64, xy *mat.De
 // raised to 2⁻⁴⁰ of the largest, or where B is 0 of the slope h. If graded, rows below 2⁻³⁰ are lifted first.
 func (c *curvature) metric(unit, h []float64, graded bool) error {
 	n := len(c.free)
-	c.below, c.scale = 1, 0
+	c.lowest, c.scale = 1, 0
 	if n == 0 {
 		return nil
 	}
@@ -261,11 +261,11 @@ func (c *curvature) metric(unit, h []float64, graded bool) error {
 	values := c.eig.Values()
 	top := max(math.Abs(values[0]), math.Abs(values[n-1]))
 	if c.floor = 0x1p-40 * top; !(top > 0) {
-		c.below, c.floor = 0, 0x1p-40
+		c.lowest, c.floor = 0, 0x1p-40
 		mat.AddIdentity(&sub, c.floor)
 		return nil
 	}
-	if c.below = values[0] / top; c.below > 0x1p-40 {
+	if c.lowest = values[0] / top; c.lowest > 0x1p-40 {
 		return nil
 	}
 	absolute(&sub, &c.eig, c.work.View(0, 0, n, n), c.floor)

@@ -6,10 +6,10 @@ import (
 	"stable/mat"
 )
 
-// face is the problem of a step of wide, in units ℓ: the least of hᵀs + ½sᵀ∇²Fs over bounds, by conjugate
+// subproblem is that of a step where x is long, in units ℓ: the least of hᵀs + ½sᵀ∇²Fs over bounds, by conjugate
 // gradients on the free face, each run of which ends where it leaves the bounds (Steihaug, SIAM J. Numer. Anal. 20, 1983;
 // Lin, Moré, SIAM J. Optim. 9, 1999).
-type face struct {
+type subproblem struct {
 	s, bs   []float64 // the step, and ∇²F s
 	d, bd   []float64 // a direction and its product
 	r, p, q []float64 // of conjugate gradients
@@ -19,13 +19,13 @@ type face struct {
 	left    int     // products until the step is made
 	short   bool    // ∇ of the model is not settled: what is left of F is not known
 	gain    float64 // what the model has fallen by
-	part    float64 // of the gain, what a product must gain, times their number
+	minGain float64 // of the gain, what a product must gain, times their number
 	size    float64 // of the terms that hᵀs is the difference of
 	top     float64 // the largest ‖∇‖² of the model at 0, on the free face
 }
 
 // find writes the step s, and returns the value of its model hᵀs + ½sᵀ∇²Fs.
-func (m *wide) find() (value float64, err error) {
+func (m *longX) find() (value float64, err error) {
 	for i, x := range m.x {
 		lo, hi := m.box.Bounds(i)
 		m.lo[i], m.hi[i] = max(-m.radius, (lo-x)/m.unit[i]), min(m.radius, (hi-x)/m.unit[i])
@@ -40,11 +40,11 @@ func (m *wide) find() (value float64, err error) {
 	rr := m.residual()
 	m.top = max(m.top, rr)
 	first, most := rr, 0x1p-40*rr
-	m.part = settled
+	m.minGain = small
 	if m.whole() && rr > 0 { // superlinear
-		share := min(settled, math.Sqrt(math.Sqrt(rr/m.top)))
-		if most = share * share * rr; share < settled {
-			m.part, m.left = share*share, 3*products
+		share := min(small, math.Sqrt(math.Sqrt(rr/m.top)))
+		if most = share * share * rr; share < small {
+			m.minGain, m.left = share*share, 3*products
 		}
 	}
 	used, before := 0, 0.0
@@ -58,7 +58,7 @@ func (m *wide) find() (value float64, err error) {
 		more = more && m.left > 0
 		if asked := products - m.left; !m.whole() {
 			value = m.model()
-			more = more && (before-value)*float64(asked) > round*-value*float64(asked-used)
+			more = more && (before-value)*float64(asked) > roundGain*-value*float64(asked-used)
 			used, before = asked, value
 		}
 	}
@@ -66,12 +66,12 @@ func (m *wide) find() (value float64, err error) {
 	for i, s := range m.s {
 		m.size += math.Abs(s) * m.unit[i] * (math.Abs(m.fx[i]) + math.Abs(m.gv[i]))
 	}
-	m.short = m.whole() && rr > settled*settled*first
+	m.short = m.whole() && rr > small*small*first
 	return m.model(), nil
 }
 
 // residual writes r, −∇ of the model at s on the free face, and returns ‖r‖².
-func (m *wide) residual() (rr float64) {
+func (m *longX) residual() (rr float64) {
 	for i, h := range m.h {
 		r := -h*m.unit[i] - m.bs[i]
 		m.held[i] = m.s[i] <= m.lo[i] && r <= 0 || m.s[i] >= m.hi[i] && r >= 0
@@ -85,7 +85,7 @@ func (m *wide) residual() (rr float64) {
 }
 
 // model is hᵀs + ½sᵀ∇²Fs.
-func (m *wide) model() (value float64) {
+func (m *longX) model() (value float64) {
 	for i, s := range m.s {
 		value += s * (m.h[i]*m.unit[i] + m.bs[i]/2)
 	}
@@ -95,7 +95,7 @@ func (m *wide) model() (value float64) {
 // conjugate writes the direction d that minimises the model on the free face, or one along which ∇²F is
 // negative, to the length Δ. It ends at ‖r‖² ≤ most, or at a product that gains less than a part of what all
 // have gained, over their number (Nash, Sofer, Oper. Res. Lett. 9, 1990).
-func (m *wide) conjugate(rr, most float64) error {
+func (m *longX) conjugate(rr, most float64) error {
 	clear(m.d)
 	clear(m.bd)
 	copy(m.p, m.r)
@@ -131,7 +131,7 @@ func (m *wide) conjugate(rr, most float64) error {
 				bent = bent || to < m.lo[i] || to > m.hi[i]
 			}
 		}
-		if bent || rr <= most || k > 2 && k*gain <= m.part*m.gain {
+		if bent || rr <= most || k > 2 && k*gain <= m.minGain*m.gain {
 			break
 		}
 		for i := range m.p {
@@ -142,7 +142,7 @@ func (m *wide) conjugate(rr, most float64) error {
 }
 
 // project moves s along d, cut at the bounds, as far as the model falls. more says that a bound cut it.
-func (m *wide) project() (more bool, err error) {
+func (m *longX) project() (more bool, err error) {
 	for t := 1.0; t > 0.1; t /= 2 {
 		cut, slope := false, 0.0
 		for i, s := range m.s {
@@ -174,7 +174,7 @@ func (m *wide) project() (more bool, err error) {
 }
 
 // mul writes q = ∇²F p, both in units ℓ. Entries of p whose difference would leave the bounds go the other way.
-func (m *wide) mul(q, p []float64) error {
+func (m *longX) mul(q, p []float64) error {
 	m.left--
 	outward := false
 	for i, v := range p {
@@ -197,7 +197,7 @@ func (m *wide) mul(q, p []float64) error {
 }
 
 // difference is the length of one along s, and js of y: 2⁻²⁰ of ℓ, and of ‖y‖_H.
-func (m *wide) difference(s, js []float64) float64 {
+func (m *longX) difference(s, js []float64) float64 {
 	share := m.normH(js) / m.norm
 	if math.IsNaN(share) || math.IsInf(share, 1) {
 		share = 0
@@ -212,7 +212,7 @@ func (m *wide) difference(s, js []float64) float64 {
 }
 
 // reach is how far s may go along p to the first bound.
-func (m *wide) reach(p []float64) float64 {
+func (m *longX) reach(p []float64) float64 {
 	t := math.Inf(1)
 	for i, v := range p {
 		switch {

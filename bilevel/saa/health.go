@@ -31,12 +31,12 @@ func (m *newton) tell() {
 		left = max(0, min(left, -m.step.pred))
 	}
 	h.gap, h.falls = left+m.stat()/2, m.step.falls
-	if m.step.box == nil && h.falls > 0 && !m.step.open(c) {
+	if m.step.box == nil && h.falls > 0 && !m.step.curvesDown(c) {
 		h.falls = 0
 	}
 	rest := 0x1p-20
 	if m.endless() { // noise moves y
-		rest = settled
+		rest = small
 	}
 	if h.falls > 0 || c.partial || h.gap == 0 && p.normH(p.u) > rest*p.norm { // y is not settled
 		h.gap = math.Inf(1)

@@ -9,10 +9,10 @@ import (
 
 // samples is the problem whose exact means are those of all samples so far.
 type samples struct {
-	w   *wide
-	it  *bilevel.Iteration
-	sum []float64
-	err error // the first
+	long *longX
+	it   *bilevel.Iteration
+	sum  []float64
+	err  error // the first
 }
 
 func (p *samples) Dims() (dx, dy int) { return p.it.Dims() }
@@ -20,12 +20,12 @@ func (p *samples) Dims() (dx, dy int) { return p.it.Dims() }
 func (p *samples) Streams() (upper, lower uint64) { return 0, 0 }
 
 func (p *samples) GradF(fx, fy, x, y []float64, _ []bilevel.Sample) error {
-	clear(p.w.f2)
+	clear(p.long.f2)
 	return p.mean(0, fx, fy, func(g []bilevel.Sample) error {
 		err := p.it.Oracle().GradF(fx, fy, x, y, g)
 		for i, v := range fx {
 			v *= float64(len(g))
-			p.w.f2[i] += v * v
+			p.long.f2[i] += v * v
 		}
 		return err
 	})
@@ -33,13 +33,13 @@ func (p *samples) GradF(fx, fy, x, y []float64, _ []bilevel.Sample) error {
 
 func (p *samples) GradG(gy, x, y []float64, _ []bilevel.Sample) error {
 	err := p.mean(1, gy, nil, func(g []bilevel.Sample) error { return p.it.Oracle().GradG(gy, x, y, g) })
-	copy(p.w.gy, gy)
+	copy(p.long.gy, gy)
 	return err
 }
 
 func (p *samples) HessG(yy *mat.Sym, x, y []float64, _ []bilevel.Sample) error {
 	err := p.mean(1, yy.Data, nil, func(g []bilevel.Sample) error { return p.it.Oracle().HessG(yy, x, y, g) })
-	mat.CopySym(p.w.yy, yy)
+	mat.CopySym(p.long.yy, yy)
 	return err
 }
 
@@ -53,9 +53,9 @@ func (p *samples) CrossVecG(dst, x, y, v []float64, _ []bilevel.Sample) error {
 
 // mean calls ask with groups of all samples of side k, and writes the means of what it wrote to a and b.
 func (p *samples) mean(k int, a, b []float64, ask func(group []bilevel.Sample) error) error {
-	s, sum := &p.w.sides[k], p.sum[:len(a)+len(b)]
+	s, sum := &p.long.sides[k], p.sum[:len(a)+len(b)]
 	to, rest := sum[:len(a)], sum[len(a):]
-	err := s.mean(p.w.asks, to, rest, a, b, func(group []bilevel.Sample) error {
+	err := s.mean(p.long.asks, to, rest, a, b, func(group []bilevel.Sample) error {
 		if err := errors.Join(p.it.Context().Err(), ask(group)); err != nil {
 			return err
 		}
@@ -66,7 +66,7 @@ func (p *samples) mean(k int, a, b []float64, ask func(group []bilevel.Sample) e
 	})
 	copy(a, to)
 	copy(b, rest)
-	p.w.credit -= float64(min(s.n, p.w.asks))
+	p.long.credit -= float64(min(s.n, p.long.asks))
 	if p.err == nil && !errors.Is(err, bilevel.ErrDomain) {
 		p.err = err
 	}
@@ -75,6 +75,6 @@ func (p *samples) mean(k int, a, b []float64, ask func(group []bilevel.Sample) e
 
 // CrossG copies what lengths has asked: f wants it at z alone.
 func (p *samples) CrossG(xy *mat.Dense, _, _ []float64, _ []bilevel.Sample) error {
-	mat.Copy(xy, p.w.xy)
+	mat.Copy(xy, p.long.xy)
 	return nil
 }

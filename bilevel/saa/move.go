@@ -12,7 +12,7 @@ import (
 // block follows the root of the sums. A context that ends leaves it where it can go on.
 func (m *newton) block(it *bilevel.Iteration) error {
 	if !m.started {
-		if m.rests() {
+		if m.askedLately() {
 			return nil
 		}
 		if err := m.begin(it); err != nil || !m.started {
@@ -36,7 +36,7 @@ func (m *newton) block(it *bilevel.Iteration) error {
 // move does one step of x and y. more says that another one is worth while before the next block.
 func (m *newton) move(it *bilevel.Iteration) (more bool, err error) {
 	p, c := m.now, m.curve
-	poor := !m.rich && (m.credit < 0 && !m.whole() || m.rests())
+	poor := !m.redo && (m.credit < 0 && !m.whole() || m.askedLately()) // old samples are not asked
 	if err := m.lower(it, p); err != nil {
 		return false, err
 	}
@@ -48,7 +48,7 @@ func (m *newton) move(it *bilevel.Iteration) (more bool, err error) {
 		if poor {
 			return false, nil
 		}
-		m.askedAt = m.n()
+		m.askedN = m.n()
 		if err = m.read(it, p, p); err == nil {
 			err = m.settle(it, p, p, 0)
 		}
@@ -77,17 +77,17 @@ func (m *newton) move(it *bilevel.Iteration) (more bool, err error) {
 			m.step.chance = math.Hypot(m.step.chance, sigma*p.unit[i])
 		}
 	}
-	m.step.faces = -1
+	m.step.faceDim = -1
 	stat := m.stat()
 	m.step.find(c, p, m.radius, stat)
-	if m.step.faces >= 0 {
+	if m.step.faceDim >= 0 {
 		stat = m.stat()
 	}
-	noise := m.noise
-	m.noise = stat
-	if c.shift = m.drift(); c.shift > drifted && !poor && !m.whole() {
+	noise := m.lastStat
+	m.lastStat = stat
+	if c.drift = m.drift(); c.drift > drifted && !poor && !m.whole() {
 		c.epoch++
-		m.askedAt = m.n()
+		m.askedN = m.n()
 		return m.move(it)
 	}
 	if m.whole() && !p.carried() && m.arrived() {
@@ -95,7 +95,7 @@ func (m *newton) move(it *bilevel.Iteration) (more bool, err error) {
 		return false, nil
 	}
 	for i, x := range p.x {
-		c.x[i] = x - p.xr[i]
+		c.x[i] = x - p.refX[i]
 	}
 	gone := c.norm(c.x, nil, p.unit)
 	if most := m.unread(stat); m.lockstep() && most > 0 && !p.leaps() {
@@ -108,7 +108,7 @@ func (m *newton) move(it *bilevel.Iteration) (more bool, err error) {
 		}
 		if (ahead <= most || poor) && (m.near() || m.credit < 0) && !m.narrows() {
 			if m.step.pressed {
-				m.radius = max(m.radius, min(2*m.radius, first))
+				m.radius = max(m.radius, min(2*m.radius, radius0))
 			}
 			m.step.to(p.x, p.x)
 			m.step.follow(p.y, p)
@@ -116,26 +116,26 @@ func (m *newton) move(it *bilevel.Iteration) (more bool, err error) {
 			return false, nil
 		}
 	}
-	paid := (m.Calls-4)*float64(m.n()-m.lastRead) >= 4*float64(m.n()) // by what came in since all were read
+	paid := (m.Calls-4)*float64(m.n()-m.readN) >= 4*float64(m.n()) // by what came in since all were read
 	if poor && !(paid && -m.step.pred > stat) {
 		return false, nil
 	}
-	good, credit, rough, before, asked, read := false, m.credit, m.rough, m.radius, m.askedAt, m.lastRead
+	good, credit, rough, before, asked, read := false, m.credit, m.rough, m.radius, m.askedN, m.readN
 	scout := false
-	m.askedAt = m.n()
-	if m.of, scout = m.share(stat); m.of > 0 {
+	m.askedN = m.n()
+	if m.partN, scout = m.share(stat); m.partN > 0 {
 		if err = m.askPart(it, p); !m.sees() {
-			m.of, scout = 0, false
+			m.partN, scout = 0, false
 		}
 	}
 	if err == nil {
 		good, err = m.try(it, scout)
 	}
-	if m.of = 0; errors.Is(err, errPart) {
+	if m.partN = 0; errors.Is(err, errPart) {
 		good, err = m.try(it, true)
 	}
-	if m.rich = err != nil && !poor && it.Context().Err() != nil; err != nil { // goes on from here; mayMove halves terms
-		m.credit, m.rough, m.noise, m.askedAt, m.lastRead, m.terms = credit, rough, noise, asked, read, 2*m.terms
+	if m.redo = err != nil && !poor && it.Context().Err() != nil; err != nil { // goes on from here; mayMove halves terms
+		m.credit, m.rough, m.lastStat, m.askedN, m.readN, m.scaleF = credit, rough, noise, asked, read, 2*m.scaleF
 		return false, err
 	}
 	if m.failed++; good {
@@ -148,26 +148,26 @@ func (m *newton) move(it *bilevel.Iteration) (more bool, err error) {
 // sees says that the step moves g_y of the part as it moves that of all, to a half, and that h scatters there by at
 // least half as much: else the samples that make it scatter are not among them.
 func (m *newton) sees() bool {
-	p, q := m.now, m.to.part.q
+	p, q := m.now, m.to.part.binned
 	mat.MulVecTrans(p.w, p.xy, m.step.s)
 	mat.MulVecTrans(p.hy, p.part.xy, m.step.s)
 	all := square(p.w, p.d)
 	mat.Axpy(p.w, -p.n[1]/p.part.n[1], p.hy)
-	mat.Copy(q, p.part.q)
+	mat.Copy(q, p.part.binned)
 	doubt := m.spread(q)
-	return 4*square(p.w, p.d) <= all && 4*doubt*doubt*float64(m.of) >= m.noise*float64(m.n())
+	return 4*square(p.w, p.d) <= all && 4*doubt*doubt*float64(m.partN) >= m.lastStat*float64(m.n())
 }
 
 func (m *newton) mayMove() {
 	c, p := m.curve, m.now
-	c.free, m.terms = c.free[:0], m.terms/2 // a start may be far
-	lose, rest := float64(m.n()), m.noise
+	c.free, m.scaleF = c.free[:0], m.scaleF/2 // a start may be far
+	lose, rest := float64(m.n()), m.lastStat
 	if m.whole() {
 		lose, rest = 0x1p10, 0x1p-40*p.normH(p.v)*p.norm
 	}
 	for i, x := range p.x {
 		lo, hi := m.step.bounds(i)
-		m.terms = max(m.terms, p.size[i]*p.unit[i])
+		m.scaleF = max(m.scaleF, p.size[i]*p.unit[i])
 		g, span := &m.sides[1], c.span[i]
 		if (!g.whole() || !c.known[i] && !g.exact) && math.Abs(x) > 0x1p-20 { // a start counts, till g is known
 			span = max(span, math.Abs(x))
@@ -193,23 +193,23 @@ func (s *step) lost(i int, span, unit float64) bool {
 	return math.IsInf(s.width(i), 1) && math.IsInf(lo, -1) && span > 0 && span < tiny*unit
 }
 
-// unread is how far x may go from the last reading of all samples.
+// unread is how far x may go from x_r, in M, without a reading.
 func (m *newton) unread(stat float64) float64 {
-	if m.far == 0 || m.n() >= reread*m.lastRead && !m.rests() {
+	if m.checked == 0 || m.n() >= reread*m.readN && !m.askedLately() {
 		return 0
 	}
-	q, far := audit*math.Sqrt(stat), 2*m.far
-	if m.rests() { // so that nothing is read
-		far = max(far, 2*math.Sqrt(stat*float64(m.n())/float64(m.lastRead)))
+	q, far := audit*math.Sqrt(stat), 2*m.checked
+	if m.askedLately() { // so that nothing is read
+		far = max(far, 2*math.Sqrt(stat*float64(m.n())/float64(m.readN)))
 	}
-	return min(far, max(q/m.slope, math.Sqrt(q/m.bow)), q/m.curve.shift)
+	return min(far, max(q/m.missRate, math.Sqrt(q/m.missBend)), q/m.curve.drift)
 }
 
-// near says that x_i without a width end within Δℓ_i of the last reading, and leave their rows of g_xy and y of a size.
+// near says that open x_i end within Δℓ_i of x_r, and change neither their rows of g_xy nor y by their size.
 func (m *newton) near() bool {
 	p := m.now
 	for _, i := range m.curve.free {
-		way := math.Abs(p.x[i] + m.step.s[i] - p.xr[i])
+		way := math.Abs(p.x[i] + m.step.s[i] - p.refX[i])
 		far := way > m.radius*p.unit[i] || way*max(p.effect(i), m.curve.most[i]/4) > p.felt(i, p.big)
 		if reach := m.curve.reach[i]; (far || reach > 0 && way > reach) && math.IsInf(m.step.width(i), 1) {
 			return false
@@ -222,7 +222,7 @@ func (m *newton) near() bool {
 func (m *newton) narrows() bool {
 	for i, s := range m.step.s {
 		lo, hi := m.step.bounds(i)
-		x, was := m.now.x[i]+s, m.now.xr[i]
+		x, was := m.now.x[i]+s, m.now.refX[i]
 		if s < 0 && x-lo < (was-lo)/4 || s > 0 && hi-x < (hi-was)/4 {
 			return true
 		}
@@ -241,11 +241,11 @@ func (m *newton) share(stat float64) (of int, scout bool) {
 		return 0, false
 	}
 	for i, x := range p.x {
-		c.x[i] = x - p.xa[i]
+		c.x[i] = x - p.readX[i]
 	}
-	way, least := c.norm(c.x, m.step.s, p.unit), float64(c.share(len(p.x)))
+	way, least := c.norm(c.x, m.step.s, p.unit), float64(c.rowSamples(len(p.x)))
 	need := max(least, max(1, m.rough)*way*way/(partly*partly*stat))
-	if scout = m.far == 0 || n >= reread*m.lastRead || !m.near() || need > float64(n)/4; scout {
+	if scout = m.checked == 0 || n >= reread*m.readN || !m.near() || need > float64(n)/4; scout {
 		need = max(least, scouts*float64(n))
 	}
 	if need > float64(n)/4 {
@@ -265,7 +265,7 @@ func (m *newton) arrived() bool {
 	if short && m.remains() > 0x1p-20 { // beside bilevel.ErrDomain
 		return false
 	}
-	if m.stalls++; m.stalls == 1 || pred < m.least/2 || pred > 0x1p-60*m.terms || m.step.pressed && !short ||
+	if m.stalls++; m.stalls == 1 || pred < m.least/2 || pred > 0x1p-60*m.scaleF || m.step.pressed && !short ||
 		p.normH(p.u) > 0x1p-20*p.norm {
 		m.least, m.stalls = pred, 1
 	}
@@ -284,7 +284,7 @@ func (m *newton) arrived() bool {
 	if m.step.box == nil {
 		return false
 	}
-	if pred <= 0x1p-90*m.terms && !m.step.pressed { // of F, far below rounding
+	if pred <= 0x1p-90*m.scaleF && !m.step.pressed { // of F, far below rounding
 		return true
 	}
 	for _, i := range m.curve.free {
@@ -298,9 +298,9 @@ func (m *newton) arrived() bool {
 // remains is what F may still fall by, as far as Δ lets, over the largest size of its terms so far.
 func (m *newton) remains() float64 {
 	if slope := m.curve.normInv(m.now.h, m.now.unit); m.step.box != nil || m.step.pressed {
-		return slope * slope / m.terms
+		return slope * slope / m.scaleF
 	}
-	return -m.step.pred / m.terms // such a set may hold x along any direction
+	return -m.step.pred / m.scaleF // such a set may hold x along any direction
 }
 
 // bend sees that B and E are known along the free entries, and says whether it asked for them. Where
@@ -321,7 +321,7 @@ func (m *newton) bend(it *bilevel.Iteration, poor bool) (asked bool, err error) 
 	}
 	most := math.MaxInt
 	if !m.whole() {
-		most = c.share(len(p.x))
+		most = c.rowSamples(len(p.x))
 	}
 	return m.learn(it, most)
 }
@@ -349,7 +349,7 @@ func (m *newton) stat() float64 {
 			sum += v / (c.scale*math.Abs(l) + math.Sqrt(v)/max(1, m.radius))
 		}
 	}
-	if m.step.faces >= 0 {
+	if m.step.faceDim >= 0 {
 		sum = min(sum, max(m.step.trace(&cov)/c.scale, tiny*sum)) // rounding may be below
 	}
 	return sum
@@ -362,7 +362,7 @@ func (m *newton) begin(it *bilevel.Iteration) error {
 			return err
 		}
 	} else if err := m.lower(it, m.now); err != nil {
-		if m.askedAt = m.n(); err != errFlat || m.whole() { // else wait for more
+		if m.askedN = m.n(); err != errFlat || m.whole() { // else wait for more
 			return err
 		}
 		return nil
@@ -388,11 +388,11 @@ func (m *newton) stay(it *bilevel.Iteration, err error) error {
 		return err
 	}
 	copy(m.now.y, it.Y())
-	m.askedAt = m.n()
+	m.askedN = m.n()
 	return m.read(it, m.now, m.now)
 }
 
-// resolve sets norm: y* at the start may be rounding, which is no length. g_y tells 2⁻³⁰ of norm.
+// resolve raises norm to 2³⁰ times the change of y that g_y does not see: y at the start may be rounding.
 func (m *newton) resolve(it *bilevel.Iteration, p, t *point) error {
 	norm := p.normH(p.y)
 	for size := 0x1p-20; norm > 0 && size < 0x1p100; size *= 0x1p10 { // a kink of g may be near y

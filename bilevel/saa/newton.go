@@ -10,23 +10,23 @@ import (
 
 // The constants of the method; the package comment has the equations that they stand in.
 const (
-	growth  = 1.0 / 16 // ρ: of a block over what was seen. The answer lags behind by half of it
-	again   = 5.0 / 4  // times the samples at which old ones were asked last, when they may be: all cost 4N evaluations
-	reread  = 4        // times the samples of the last reading, when all are read again in any case
-	tries   = 6        // steps of a block that fail in a row, and all of a sum's, a fifth of a stream's, a third of a long x's, at most
-	settled = 0.1      // of a gain or a way, what is small beside it
-	solved  = 1. / 64  // of twice the statistical error of F, what a step must promise to be read in the same block
-	audit   = 0.1      // of the standard error of h, the error that a step may leave unread
-	partly  = 0.3      // of the standard error of h, the error of a step read on a part; of the way of y, what is left of it
-	scouts  = 1. / 16  // of the samples, at least, say first whether a step fails that all are to be read for
-	drifted = 4        // of a step's length in M⁻¹, what J may change h by along it until B is asked anew
-	farther = 16       // times the way on which x_i alone makes its row of g_xy another, ℓ_i without a width at most
-	first   = 0.25     // Δ at the start
-	weak    = 1. / 8   // of the effect on y* that x_i had when its row was asked: with less, or more than its inverse, it is asked again
-	halved  = 0.2      // of y, a step that moves it farther is read at its middle, too
-	few     = 3        // groups of samples, in effect, that must know x_i before it moves
-	early   = 500      // evaluations for each entry of x and y, times Calls, while samples are few
-	tiny    = 0x1p-44  // rounding
+	growth   = 1.0 / 16 // ρ: a block adds ρN samples. The answer lags behind by half of it
+	askAgain = 5.0 / 4  // old samples may be asked again at this times askedN; all cost 4N evaluations
+	reread   = 4        // all are read again, in any case, at this times readN
+	tries    = 6        // steps of a block that fail in a row, and all of a sum's, at most; a stream has 5, a long x 3 times as many
+	small    = 0.1      // a share that does not matter, of a gain or a way
+	solved   = 1. / 64  // what a step must promise to be read in the same block, over stat
+	audit    = 0.1      // the error that a step may leave unread, over the standard error of h
+	partly   = 0.3      // that of a step read on a part; and what is left when y is settled, over the way of y
+	scouts   = 1. / 16  // the share of samples that say first whether a step fails
+	drifted  = 4        // what J may have changed h by along s, over ‖s‖_M, until B is asked anew
+	farther  = 16       // ℓ_i of an open x_i, at most, over the way on which row i of g_xy changes by its length
+	radius0  = 0.25     // Δ at the start
+	weak     = 1. / 8   // the effect of x_i on y* over that when its row was asked: below, or above 1/weak, it is asked again
+	midway   = 0.2      // over ‖y‖_H: a step that moves y farther is read at its middle, too
+	few      = 3        // groups of samples, in effect, that must know x_i before it moves
+	early    = 500      // evaluations for each entry of x and y, times Calls, while samples are few
+	tiny     = 0x1p-44  // rounding
 
 	largest   = 64   // samples that are asked at once: bounds memory, and changes no rule
 	bins      = 16   // of groups of a part, whose scatter tells how well it is known
@@ -37,7 +37,7 @@ const (
 // Newton is Newton's method on growing samples, see the package comment. Its zero value is ready:
 // there is nothing to choose. x and y leave the start after 2(dx + dy) samples of each kind, 2(200 + dy) at most.
 // A finite f beside a g that is a stream, or the other way round, counts as drawn with it, and is not asked again. In a set
-// that does not consist of bounds, f and g are also asked beside it, by less than 2⁻²⁰ of the way on which y* moves by its size.
+// that does not consist of bounds, f and g are also asked outside of it, by less than 2⁻²⁰ of the way on which y* moves by its size.
 type Newton struct {
 	// Calls bounds the evaluations, over all oracles, for a pair of samples ξ and φ in the long run,
 	// up to twice of it where steps promise much: 4 ask each sample once, the others ask old ones again
@@ -53,35 +53,35 @@ func (Newton) Name() string { return "SAA-Newton" }
 // newton is Newton at work.
 type newton struct {
 	Newton
-	sides    [2]side
-	asker    asker
-	now, to  *point // z, and where a step would lead
-	curve    *curvature
-	step     step
-	started  bool
-	done     bool    // nothing is left to do
-	pending  bool    // a block is complete, and its steps are being done
-	pass     bool    // it was a pass over a sum that is known
-	rich     bool    // a step is to be done again for which credit was there before B was asked
-	tried    int     // steps of the block
-	failed   int     // in a row
-	of       int     // samples that a step is read on; 0: all
-	rough    float64 // the variance of a sample's share of h⁺ − h, over ‖s‖²
-	told     told
-	radius   float64    // Δ
-	widest   float64    // that it may be in the block: so few samples may say that F falls for ever
-	askedAt  int        // how many samples there were when old ones were asked last
-	far      float64    // length of the last step read, in M
-	slope    float64    // the remainder of steps read, in M⁻¹, over their lengths
-	bow      float64    // and over the squares of these
-	noise    float64    // stat of the last step
-	credit   float64    // evaluations that readings may take
-	lastRead int        // samples when all were read
-	least    float64    // that a step on all terms promised
-	stalls   int        // steps since
-	terms    float64    // the largest h_iℓ_i that the terms of h could make
-	y0, u0   []float64  // scratch of settle
-	sizes    [2]float64 // of the step, as one along h and along ĝ
+	sides     [2]side
+	asker     asker
+	now, to   *point // z, and where a step would lead
+	curve     *curvature
+	step      step
+	started   bool
+	done      bool    // nothing is left to do
+	pending   bool    // a block is complete, and its steps are being done
+	pass      bool    // it was a pass over a sum that is known
+	redo      bool    // a step that was cut off is done again, with the credit it had
+	tried     int     // steps of the block
+	failed    int     // in a row
+	partN     int     // samples of the part that a step is read on; 0: all
+	rough     float64 // D of share
+	told      told
+	radius    float64    // Δ
+	maxRadius float64    // Δ at most, in the block: few samples may say that F falls for ever
+	askedN    int        // N when old samples were asked last
+	checked   float64    // ‖s‖_M of the last steps read: so far the model is known; 0: the next step must be read
+	missRate  float64    // the remainder of the model over ‖s‖_M, of the last steps read
+	missBend  float64    // and over ‖s‖²_M
+	lastStat  float64    // stat of the last step
+	credit    float64    // evaluations that readings may take
+	readN     int        // N when all were read last; a long x: samples that a point was asked of
+	least     float64    // that steps on all terms promise, as of late
+	stalls    int        // steps since that has halved
+	scaleF    float64    // the largest h_iℓ_i, without cancellation, of late: rounding of F is relative to it
+	y0, u0    []float64  // scratch of settle
+	sizes     [2]float64 // α and β of the block, as if along h and ĝ
 }
 
 // Start returns the method at work.
@@ -91,13 +91,13 @@ func (m Newton) Start(it *bilevel.Iteration) (bilevel.Stepper, error) {
 	return m.start(it, dx > mostOther || bounds && dx > mostX)
 }
 
-func (m Newton) start(it *bilevel.Iteration, wide bool) (bilevel.Stepper, error) {
+func (m Newton) start(it *bilevel.Iteration, long bool) (bilevel.Stepper, error) {
 	dx, dy := it.Dims()
 	option.Default(&m.Calls, 80)
 	if !(m.Calls >= 8) || math.IsInf(m.Calls, 1) {
 		return nil, option.Bad("saa.Newton.Calls is %v, want a finite number ≥ 8 (or 0, which means 80)", m.Calls)
 	}
-	r := &newton{Newton: m, radius: first, widest: math.Inf(1), told: told{gap: math.Inf(1)}}
+	r := &newton{Newton: m, radius: radius0, maxRadius: math.Inf(1), told: told{gap: math.Inf(1)}}
 	nu, nl := it.Batches()
 	terms, phi := it.Oracle().Streams()
 	r.sides = [2]side{
@@ -106,13 +106,13 @@ func (m Newton) start(it *bilevel.Iteration, wide bool) (bilevel.Stepper, error)
 	}
 	for k := range r.sides {
 		s := &r.sides[k]
-		s.exact, s.all, s.beside = s.batch == bilevel.Full, true, terms == 0 || phi == 0
+		s.exact, s.hasMean, s.beside = s.batch == bilevel.Full, true, terms == 0 || phi == 0
 		s.order = bilevel.NewPasses(s.terms)
 		s.wait = make([]bilevel.Sample, 0, largest+max(s.batch, 0))
 		s.aim(2 * (min(dx, mostX) + dy))
 	}
-	if wide {
-		return r.newWide(it)
+	if long {
+		return r.newLongX(it)
 	}
 	r.asker, r.now, r.to, r.curve = newAsker(dx, dy), newPoint(dx, dy), newPoint(dx, dy), newCurvature(dx, dy)
 	r.step, r.y0, r.u0 = newStep(it.Set(), dx), make([]float64, dy), make([]float64, dy)
@@ -140,8 +140,8 @@ func (m *newton) Step(it *bilevel.Iteration) error {
 			return errors.Join(err, it.UseSteps(m.sizes[0], m.sizes[1], 0))
 		}
 		m.pending, m.pass, m.tried, m.failed = true, known, 0, 0
-		if m.widest = max(1, growth*float64(m.n())); m.whole() {
-			m.widest = math.Inf(1)
+		if m.maxRadius = max(1, growth*float64(m.n())); m.whole() {
+			m.maxRadius = math.Inf(1)
 		}
 	}
 	if !m.done {
@@ -153,7 +153,7 @@ func (m *newton) Step(it *bilevel.Iteration) error {
 	return m.end(it, m.now.x, m.now.y, growth)
 }
 
-// end is that of a block. The next one adds growth times the samples so far.
+// end ends a block. The next one adds growth times the samples so far.
 func (m *newton) end(it *bilevel.Iteration, x, y []float64, growth float64) error {
 	m.pending = false
 	if m.done {
@@ -171,9 +171,9 @@ func (m *newton) end(it *bilevel.Iteration, x, y []float64, growth float64) erro
 
 func (m *newton) n() int { return max(m.sides[0].n, m.sides[1].n) }
 
-// rests says that in another block old samples were asked, of nearly as many.
-func (m *newton) rests() bool {
-	return !m.whole() && m.n() > m.askedAt && float64(m.n()) < again*float64(m.askedAt)
+// askedLately says that old samples were asked in an earlier block, when N was nearly as large.
+func (m *newton) askedLately() bool {
+	return !m.whole() && m.n() > m.askedN && float64(m.n()) < askAgain*float64(m.askedN)
 }
 
 // endless says that no passes over a sum follow.
@@ -225,14 +225,14 @@ func (m *newton) State(t *bilevel.State) {
 	}
 	m.now.State(t)
 	m.curve.State(t)
-	for _, f := range []*bool{&m.started, &m.done, &m.pending, &m.pass, &m.rich} {
+	for _, f := range []*bool{&m.started, &m.done, &m.pending, &m.pass, &m.redo} {
 		t.Flag(f)
 	}
 	t.Floats(m.sizes[:])
-	for _, n := range []*int{&m.tried, &m.failed, &m.lastRead, &m.askedAt, &m.stalls} {
+	for _, n := range []*int{&m.tried, &m.failed, &m.readN, &m.askedN, &m.stalls} {
 		t.Count(n)
 	}
-	for _, v := range []*float64{&m.radius, &m.widest, &m.least, &m.far, &m.slope, &m.bow, &m.noise, &m.credit, &m.rough, &m.terms,
+	for _, v := range []*float64{&m.radius, &m.maxRadius, &m.least, &m.checked, &m.missRate, &m.missBend, &m.lastStat, &m.credit, &m.rough, &m.scaleF,
 		&m.told.lower, &m.told.gradient, &m.told.stdErr, &m.told.gap, &m.told.falls, &m.told.clipped} {
 		t.Float(v)
 	}

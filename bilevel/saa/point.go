@@ -14,22 +14,22 @@ import (
 type point struct {
 	x, y []float64
 	*sums
-	inv    eig.Truncator // of D·H·D
-	bent   eig.Symmetric // of one that is not positive
-	work   *mat.Dense    // its scratch
-	h0     *mat.Sym      // D·H·D, with H the mean of g_yy, and eigenvalues raised to the floor of its noise
-	d      []float64     // D: powers of two that bring the diagonal of D·H·D to 1 … 4
-	g, u   []float64     // ĝ, and u = −H⁻¹ĝ
-	v      []float64     // H⁻¹f_y
-	jt     *mat.Dense    // Jᵀ = −g_xy H⁻¹, dx × dy
-	h      []float64     // the hypergradient at (x, y + u)
-	size   []float64     // of the terms that h is the difference of
-	sure   []float64     // how sure the sign of h_i is, from 0 to 1
-	unit   []float64     // ℓ: how far each x_i alone goes until y* moves by its own size
-	big    []float64     // the largest |y_j|√H_jj so far
-	norm   float64       // the largest ‖y‖_H so far
-	clip   int           // eigenvalues of H below the floor
-	convex bool          // H is not indefinite, or clearly, or no sample is left that could mend it
+	inv        eig.Truncator // of D·H·D
+	indefinite eig.Symmetric // of an indefinite one
+	work       *mat.Dense    // its scratch
+	h0         *mat.Sym      // D·H·D, with H the mean of g_yy, and eigenvalues raised to the floor of its noise
+	d          []float64     // D: powers of two that bring the diagonal of D·H·D to 1 … 4
+	g, u       []float64     // ĝ, and u = −H⁻¹ĝ
+	v          []float64     // H⁻¹f_y
+	jt         *mat.Dense    // Jᵀ = −g_xy H⁻¹, dx × dy
+	h          []float64     // the hypergradient at (x, y + u)
+	size       []float64     // of the terms that h is the difference of
+	sure       []float64     // how sure the sign of h_i is, from 0 to 1
+	unit       []float64     // ℓ: how far each x_i alone goes until y* moves by its own size
+	big        []float64     // the largest |y_j|√H_jj so far
+	norm       float64       // the largest ‖y‖_H so far
+	clip       int           // eigenvalues of H below the floor
+	convex     bool          // H is not indefinite, or beyond noise, or no samples are to come: x may move
 
 	dx, dy     []float64
 	w, hy, dyy []float64
@@ -64,15 +64,15 @@ func (p *point) lower(left, promise float64) error {
 	}
 	// ĝ(z) = [Σ g_y + H(y − y_r) + Cᵀ(x − x_r) − w]/n
 	for i, v := range p.x {
-		p.dx[i] = v - p.xr[i]
+		p.dx[i] = v - p.refX[i]
 	}
 	for j, v := range p.y {
-		p.dy[j] = v - p.yr[j]
+		p.dy[j] = v - p.refY[j]
 	}
 	mat.MulVecSym(p.g, p.yy, p.dy)
 	mat.MulVecTrans(p.w, p.xy, p.dx)
 	for j := range p.g {
-		p.g[j] = (p.gy[j] + p.g[j] + p.w[j] - p.sums.w[j]) / n
+		p.g[j] = (p.gy[j] + p.g[j] + p.w[j] - p.sums.carry[j]) / n
 		p.u[j] = -p.g[j]
 	}
 	return p.solve(p.u, p.u)
@@ -83,12 +83,12 @@ func (p *point) lower(left, promise float64) error {
 func (p *point) down(left, floor, least float64) error {
 	p.scale(p.n[1])
 	noise := p.noiseH(left)
-	if err := p.bent.Factor(p.h0); err != nil {
+	if err := p.indefinite.Factor(p.h0); err != nil {
 		return err
 	}
-	absolute(p.h0, &p.bent, *p.work, max(floor, 3*noise))
-	if p.convex = left == 0 || p.bow[1] > 0 && least < -3*noise; !p.convex {
-		for j, v := range p.bent.VectorsT().Row(0) {
+	absolute(p.h0, &p.indefinite, *p.work, max(floor, 3*noise))
+	if p.convex = left == 0 || p.curv[1] > 0 && least < -3*noise; !p.convex {
+		for j, v := range p.indefinite.VectorsT().Row(0) {
 			p.v[j] = p.d[j] * v
 		}
 	}
@@ -100,8 +100,8 @@ var errFlat = fmt.Errorf("%w: g_yy is 0, so that there is no y*(x)", bilevel.Err
 
 // noiseH is the standard error of vᵀHv/vᵀD⁻²v, 0 if it is not known or rounding; with an old D, at most its share.
 func (p *point) noiseH(left float64) float64 {
-	mean := p.bow[0] / p.n[1]
-	noise := math.Sqrt(max(0, p.bow[1]/p.n[1]-mean*mean*(1+0x1p-40)) * left / max(p.groups[1]-1, 1))
+	mean := p.curv[0] / p.n[1]
+	noise := math.Sqrt(max(0, p.curv[1]/p.n[1]-mean*mean*(1+0x1p-40)) * left / max(p.groups[1]-1, 1))
 	if !mat.IsFinite(noise) {
 		return 0
 	}
@@ -139,10 +139,10 @@ func (p *point) upper(c *curvature) {
 	}
 	// δ = (z − z_r) − Σ(z_b − z_r)/n, and then δ_y − Jδ_x + u
 	for i, x := range p.x {
-		p.dx[i] = x - p.xr[i] - p.zx[i]/p.n[1]
+		p.dx[i] = x - p.refX[i] - p.zx[i]/p.n[1]
 	}
 	for j, y := range p.y {
-		p.dy[j] = y - p.yr[j] - p.zy[j]/p.n[1] + p.u[j]
+		p.dy[j] = y - p.refY[j] - p.zy[j]/p.n[1] + p.u[j]
 	}
 	for i, d := range p.dx {
 		if d != 0 {

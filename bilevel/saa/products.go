@@ -16,54 +16,54 @@ import (
 // products is the number of products with ∇²F after which a step is made.
 const products = 40
 
-// round is the share of the mean gain of a product that the last round must reach on a stream. With 0.1
+// roundGain is the share of the mean gain of a product that the last round must reach on a stream. With 0.1
 // weights of rows cost up to twice as much, with 0.4 they end 3.6 % above the least F of the samples, not 1.9.
-const round = 0.2
+const roundGain = 0.2
 
-// wide is Newton where x is long, see the package comment.
-type wide struct {
+// longX is Newton where x is long, see the package comment.
+type longX struct {
 	newton
-	all    *samples
-	f      *implicit.Function // of all samples
-	box    bilevel.BoundedSet
-	x, y   []float64 // z
-	h      []float64 // the hypergradient there
-	was    []float64 // that at the end of the last block
-	known  bool      // f and h are those at z
-	tx, ty []float64 // where a step leads
-	th     []float64
-	xy     *mat.Dense
-	yy     *mat.Sym
-	gy, hy []float64     // the g_y asked last; scratch
-	yb, ym []float64     // y before, and foreseen
-	chol   chol.Cholesky // of yy at z
-	fx, gv []float64     // f_x and g_xy v, whose difference h is
-	v      []float64     // H⁻¹f_y
-	unit   []float64     // ℓ
-	norm   float64       // the largest ‖y‖_H
-	big    float64       // what f changes by, at most, as y moves by it, of late
-	most   []float64     // the most that ‖Je_i‖ in H was
-	f2, c2 []float64     // sums over groups of samples of the squares of f_x and of the rows of g_xy
-	flat   []bool        // x_i has next to no effect any more
-	asks   int           // samples that a point is asked of
-	cost   float64       // evaluations of a step for each of them
-	back   bool          // the last step was taken back
-	waits  bool          // there is no y*(x) at z
-	fell   float64       // what F has fallen by in the block
-	keep   float64       // of it, what the samples leave
-	noise  float64       // what a step at the root of half the samples would promise
-	face
+	all     *samples
+	f       *implicit.Function // of all samples
+	box     bilevel.BoundedSet
+	x, y    []float64 // z
+	h       []float64 // the hypergradient there
+	was     []float64 // that at the end of the last block
+	current bool      // f and h are those at z
+	tx, ty  []float64 // where a step leads
+	th      []float64
+	xy      *mat.Dense
+	yy      *mat.Sym
+	gy, hy  []float64     // the g_y asked last; scratch
+	yb, ym  []float64     // y before, and foreseen
+	chol    chol.Cholesky // of yy at z
+	fx, gv  []float64     // f_x and g_xy v, whose difference h is
+	v       []float64     // H⁻¹f_y
+	unit    []float64     // ℓ
+	norm    float64       // the largest ‖y‖_H
+	swing   float64       // ‖y‖_H‖v‖_H, the change of f by a change of y of its size, of late
+	most    []float64     // the most that ‖Je_i‖ in H was
+	f2, c2  []float64     // sums over groups of samples of the squares of f_x and of the rows of g_xy
+	flat    []bool        // x_i has next to no effect any more
+	asks    int           // samples that a point is asked of
+	cost    float64       // evaluations of a step for each of them
+	undone  bool          // the last step was taken back
+	waits   bool          // there is no y*(x) at z
+	fell    float64       // what F has fallen by in the block
+	keep    float64       // of it, what the samples leave
+	brought float64       // what the new samples brought: what a step at the root of the old would promise
+	subproblem
 }
 
-// newWide is Start for a long x.
-func (m *newton) newWide(it *bilevel.Iteration) (bilevel.Stepper, error) {
+// newLongX is Start for a long x.
+func (m *newton) newLongX(it *bilevel.Iteration) (bilevel.Stepper, error) {
 	dx, dy := it.Dims()
 	box, ok := it.Set().(bilevel.BoundedSet)
 	if !ok {
 		return nil, option.Bad("saa.Newton: Options.Set is %T, and dx %d: above %d it takes a bilevel.BoundedSet alone",
 			it.Set(), dx, mostOther)
 	}
-	w := &wide{newton: *m, box: box, xy: mat.NewDense(dx, dy), yy: mat.NewSym(dy)}
+	w := &longX{newton: *m, box: box, xy: mat.NewDense(dx, dy), yy: mat.NewSym(dy)}
 	for _, v := range []*[]float64{&w.y, &w.ty, &w.gy, &w.hy, &w.ym, &w.yb} {
 		*v = make([]float64, dy)
 	}
@@ -72,7 +72,7 @@ func (m *newton) newWide(it *bilevel.Iteration) (bilevel.Stepper, error) {
 		&w.s, &w.bs, &w.d, &w.bd, &w.r, &w.p, &w.q, &w.lo, &w.hi} {
 		*v = make([]float64, dx)
 	}
-	w.all = &samples{w: w, it: it, sum: make([]float64, max(dx*dy, dy*dy, dx+dy))}
+	w.all = &samples{long: w, it: it, sum: make([]float64, max(dx*dy, dy*dy, dx+dy))}
 	w.f = implicit.New(w.all)
 	w.f.Reach = w.difference
 	of := map[string]*[]float64{"f_x": &w.fx, "g_xy v": &w.gv, "H_yy⁻¹f_y": &w.v}
@@ -84,7 +84,7 @@ func (m *newton) newWide(it *bilevel.Iteration) (bilevel.Stepper, error) {
 	return w, nil
 }
 
-func (m *wide) Step(it *bilevel.Iteration) error {
+func (m *longX) Step(it *bilevel.Iteration) error {
 	if !m.pending {
 		if it.K() == 0 {
 			copy(m.x, it.X())
@@ -102,7 +102,7 @@ func (m *wide) Step(it *bilevel.Iteration) error {
 		if !ready {
 			return it.UseSteps(0, 0, 0)
 		}
-		m.known = m.known && again
+		m.current = m.current && again
 		m.started, m.pending, m.pass = true, true, again
 		m.afford()
 		m.tried = 0
@@ -112,7 +112,7 @@ func (m *wide) Step(it *bilevel.Iteration) error {
 		copy(m.yb, m.y)
 		var err error
 		if more, err = m.move(it); err != nil {
-			*m, m.known = was, false
+			*m, m.current = was, false
 			copy(m.y, m.yb)
 			return err
 		}
@@ -122,7 +122,7 @@ func (m *wide) Step(it *bilevel.Iteration) error {
 		more = more && m.credit > m.cost*float64(m.asks)
 	}
 	if m.asks > 0 && !m.waits {
-		m.lastRead = m.asks
+		m.readN = m.asks
 		copy(m.was, m.h)
 	}
 	return m.end(it, m.x, m.y, 1)
@@ -130,25 +130,25 @@ func (m *wide) Step(it *bilevel.Iteration) error {
 
 // afford sets how many samples are asked: all, or the first of them that the credit is enough for, with two
 // steps if the last block took as many. While these are few more than the last time, there are none.
-func (m *wide) afford() {
+func (m *longX) afford() {
 	if m.asks = m.n(); m.whole() || m.cost == 0 {
 		return
 	}
 	if few := m.credit / (m.cost * float64(min(max(m.tried, 1), 2))); few < float64(m.asks) {
-		if m.asks = int(max(few, 0)); 4*m.asks < 5*m.lastRead {
+		if m.asks = int(max(few, 0)); 4*m.asks < 5*m.readN {
 			m.asks = 0
 		}
 	}
 }
 
-func (m *wide) move(it *bilevel.Iteration) (more bool, err error) {
-	if !m.known {
+func (m *longX) move(it *bilevel.Iteration) (more bool, err error) {
+	if !m.current {
 		credit := m.credit
 		err = m.gradient(m.h, m.x, m.y)
 		if m.waits = errors.Is(err, implicit.ErrNoSolution) && !m.whole(); m.waits { // for samples
 			return false, nil
 		}
-		if m.known = true; !m.back && (m.tried > 0 || m.pass) { // it was known before a checkpoint
+		if m.current = true; !m.undone && (m.tried > 0 || m.pass) { // it was known before a checkpoint
 			m.credit = credit
 		}
 	}
@@ -167,15 +167,15 @@ func (m *wide) move(it *bilevel.Iteration) (more bool, err error) {
 		return false, nil
 	}
 	if m.tried == 0 {
-		m.noise, m.told.stdErr, m.keep, m.fell = -value*settled, math.Inf(1), math.Inf(1), 0
+		m.brought, m.told.stdErr, m.keep, m.fell = -value*small, math.Inf(1), math.Inf(1), 0
 		if m.whole() {
 			m.told.stdErr = 0
-		} else if m.lastRead > 0 {
-			share := float64(m.lastRead) / float64(m.asks-m.lastRead) // of the variance of what they changed
+		} else if m.readN > 0 {
+			share := float64(m.readN) / float64(m.asks-m.readN) // of the variance of what they changed
 			copy(m.d, m.was)
 			mat.Axpy(m.d, -1, m.h)
 			part := min(1, m.slope(m.d, m.unit)/m.slope(m.h, m.unit))
-			m.noise, m.keep = -value*part*part, share*part
+			m.brought, m.keep = -value*part*part, share*part
 			m.told.stdErr = math.Sqrt(share) * m.slope(m.d, nil)
 		}
 	}
@@ -197,11 +197,11 @@ func (m *wide) move(it *bilevel.Iteration) (more bool, err error) {
 	if cut || m.short || value >= 0 {
 		m.told.gap = math.Inf(1)
 	}
-	return m.whole() || !good || cut || -value > settled*m.noise && !(sure && !cut && -value < 2*m.noise), err
+	return m.whole() || !good || cut || -value > small*m.brought && !(sure && !cut && -value < 2*m.brought), err
 }
 
 // lengths writes ℓ at z, and the factor of g_yy.
-func (m *wide) lengths(it *bilevel.Iteration) error {
+func (m *longX) lengths(it *bilevel.Iteration) error {
 	clear(m.c2)
 	err := m.all.mean(1, m.xy.Data, nil, func(g []bilevel.Sample) error {
 		err := it.Oracle().CrossG(m.xy, m.x, m.y, g)
@@ -228,7 +228,7 @@ func (m *wide) lengths(it *bilevel.Iteration) error {
 		}
 	}
 	m.norm = max(m.norm, min(m.normH(m.y), m.normH(m.ty)))
-	m.big = max(m.big/2, m.norm*m.normH(m.v))
+	m.swing = max(m.swing/2, m.norm*m.normH(m.v))
 	for i := range m.unit {
 		lo, hi := m.box.Bounds(i)
 		m.chol.SolveVec(m.ty, m.xy.Row(i))
@@ -242,7 +242,7 @@ func (m *wide) lengths(it *bilevel.Iteration) error {
 
 // shorten keeps ℓ_i below where F, by its own curvature D_i along x_i, changes as much as y can make it, in the
 // domain. D is seen along p, whose signs tell where it is not diagonal.
-func (m *wide) shorten() error {
+func (m *longX) shorten() error {
 	sign, apart, all, least := uint64(1), 0.0, 0.0, slices.Min(m.unit)
 	for d, eps := m.d, 0x1p-30; eps > 0x1p-50; d, eps = m.r, eps/0x1p10 {
 		for i, u := range m.unit {
@@ -276,7 +276,7 @@ func (m *wide) shorten() error {
 		}
 	}
 	for i, d := range m.d {
-		if sum := math.Abs(d) + math.Abs(m.r[i]); sum > 2*m.big {
+		if sum := math.Abs(d) + math.Abs(m.r[i]); sum > 2*m.swing {
 			apart += math.Abs(d-m.r[i]) / sum
 			all++
 		}
@@ -284,7 +284,7 @@ func (m *wide) shorten() error {
 	for i, d := range m.d {
 		m.d[i] = min(math.Abs(d), math.Abs(m.r[i]))
 	}
-	most := cmp.Or(m.big, slices.Max(m.d))
+	most := cmp.Or(m.swing, slices.Max(m.d))
 	for i, d := range m.d { // what f alone knows has no other length
 		if d > 0 && most > 0 && 4*apart < all && (d > most || m.c2[i] == 0) {
 			m.unit[i] *= min(0x1p16, math.Sqrt(most/d))
@@ -293,13 +293,13 @@ func (m *wide) shorten() error {
 	return nil
 }
 
-func (m *wide) normH(y []float64) float64 {
+func (m *longX) normH(y []float64) float64 {
 	mat.MulVecSym(m.hy, m.yy, y)
 	return math.Sqrt(max(0, mat.Dot(m.hy, y)))
 }
 
 // square is that of row i of g_xy, where y_j is scaled by (g_yy)_jj^−½.
-func (m *wide) square(i int) (sum float64) {
+func (m *longX) square(i int) (sum float64) {
 	for j, v := range m.xy.Row(i) {
 		if d := m.yy.At(j, j); d > 0 {
 			sum += v / d * v
@@ -310,7 +310,7 @@ func (m *wide) square(i int) (sum float64) {
 
 // still says that x_i may not move: not even few groups of samples know it, its effect is rounding,
 // or a difference along it would be.
-func (m *wide) still(i int) bool {
+func (m *longX) still(i int) bool {
 	lo, hi := m.box.Bounds(i)
 	x, free := math.Abs(m.x[i]), math.IsInf(lo, -1) && math.IsInf(hi, 1)
 	if x+0x1p-20*m.unit[i] == x || free && x > 0 && x < tiny*m.unit[i] {
@@ -324,18 +324,18 @@ func (m *wide) still(i int) bool {
 }
 
 // cut says that Δ holds the step.
-func (m *wide) cut() bool {
+func (m *longX) cut() bool {
 	return slices.ContainsFunc(m.s, func(s float64) bool { return math.Abs(s) >= m.radius })
 }
 
 // free says that x_i may move along −h.
-func (m *wide) free(i int, h float64) bool {
+func (m *longX) free(i int, h float64) bool {
 	lo, hi := m.box.Bounds(i)
 	return m.lo[i] != m.hi[i] && !(m.x[i] <= lo && h >= 0) && !(m.x[i] >= hi && h <= 0)
 }
 
 // slope is the norm of v on the free face, in units u or as it is.
-func (m *wide) slope(v, u []float64) (sum float64) {
+func (m *longX) slope(v, u []float64) (sum float64) {
 	for i, h := range m.h {
 		if m.free(i, h) {
 			d := v[i]
@@ -350,7 +350,7 @@ func (m *wide) slope(v, u []float64) (sum float64) {
 
 // try goes to the end of the step, and stays there where F has fallen as the model, whose value is
 // given, foresaw. sure says that it fell by just that.
-func (m *wide) try(value float64) (good, sure bool, err error) {
+func (m *longX) try(value float64) (good, sure bool, err error) {
 	tau, length := 0.0, 0.0
 	for i, x := range m.x {
 		lo, hi := m.box.Bounds(i)
@@ -372,7 +372,7 @@ func (m *wide) try(value float64) (good, sure bool, err error) {
 		m.ty[j] = y - m.ty[j]
 	}
 	copy(m.ym, m.ty)
-	m.known = false
+	m.current = false
 	if err = m.gradient(m.th, m.tx, m.ty); err != nil && !errors.Is(err, implicit.ErrNoSolution) && !errors.Is(err, bilevel.ErrDomain) {
 		return false, false, err
 	}
@@ -382,7 +382,7 @@ func (m *wide) try(value float64) (good, sure bool, err error) {
 	}
 	mat.Axpy(m.ym, -1, m.ty)
 	miss := m.normH(m.ym)
-	rho, rounding := fall/value, max(tiny*m.size, 0x1p-60*m.big)
+	rho, rounding := fall/value, max(tiny*m.size, 0x1p-60*m.swing)
 	switch {
 	case err != nil || fall > rounding || miss > way && miss > partly*m.norm: // as rounding of a model may want
 		rho = -1
@@ -390,7 +390,7 @@ func (m *wide) try(value float64) (good, sure bool, err error) {
 		rho = 1
 	}
 	m.trust(rho, tau)
-	if m.back = !(rho > 0.05); m.back {
+	if m.undone = !(rho > 0.05); m.undone {
 		return false, false, nil
 	}
 	m.fell -= fall
@@ -398,15 +398,15 @@ func (m *wide) try(value float64) (good, sure bool, err error) {
 		m.sizes[0] += length / h
 	}
 	m.sizes[1]++
-	m.x, m.tx, m.y, m.ty, m.h, m.th, m.known = m.tx, m.x, m.ty, m.y, m.th, m.h, true
+	m.x, m.tx, m.y, m.ty, m.h, m.th, m.current = m.tx, m.x, m.ty, m.y, m.th, m.h, true
 	return true, math.Abs(rho-1) < 0.1, nil
 }
 
 // arrived says that no free entry has a gradient above rounding, or the step is rounding, where F is
 // convex and nothing has cut the step; or that eight in a row promise less than rounding of F, and not half
 // of one before.
-func (m *wide) arrived(pred float64) bool {
-	if m.stalls++; m.stalls == 1 || pred < m.least/2 || pred > 0x1p-60*m.big || m.cut() {
+func (m *longX) arrived(pred float64) bool {
+	if m.stalls++; m.stalls == 1 || pred < m.least/2 || pred > 0x1p-60*m.swing || m.cut() {
 		m.least, m.stalls = pred, 1
 	}
 	tau, size, h := 0.0, 0.0, 0.0
@@ -421,10 +421,10 @@ func (m *wide) arrived(pred float64) bool {
 }
 
 // Health is as that of newton, without eigenvalues; in the first block of a stream it tells nothing.
-func (m *wide) Health() bilevel.Health {
+func (m *longX) Health() bilevel.Health {
 	n := math.NaN()
 	h := bilevel.Health{Lower: n, LowerBound: n, Gradient: m.told.gradient, StdErr: m.told.stdErr, Gap: m.told.gap, Least: n, LeastErr: n}
-	if m.told.falls > 0 || m.lastRead == 0 {
+	if m.told.falls > 0 || m.readN == 0 {
 		h.Gap = math.Inf(1)
 	}
 	h.Saddle = m.done && m.told.falls > 0
@@ -438,36 +438,36 @@ func (m *wide) Health() bilevel.Health {
 	return h
 }
 
-func (m *wide) Vectors(visit func(name string, v []float64)) {
-	if m.known { // else they may be those of a point that was left
+func (m *longX) Vectors(visit func(name string, v []float64)) {
+	if m.current { // else they may be those of a point that was left
 		m.f.Vectors(visit)
 	}
 	visit("the hypergradient", m.h)
 	visit("the step", m.s)
 }
 
-func (m *wide) State(t *bilevel.State) {
+func (m *longX) State(t *bilevel.State) {
 	for k := range m.sides {
 		m.sides[k].State(t)
 	}
 	t.Floats(m.x, m.y, m.was, m.most, m.sizes[:])
-	for _, f := range []*bool{&m.started, &m.done, &m.pending, &m.pass, &m.back, &m.waits} {
+	for _, f := range []*bool{&m.started, &m.done, &m.pending, &m.pass, &m.undone, &m.waits} {
 		t.Flag(f)
 	}
 	for i := range m.flat {
 		t.Flag(&m.flat[i])
 	}
-	for _, n := range []*int{&m.tried, &m.lastRead, &m.asks, &m.stalls} {
+	for _, n := range []*int{&m.tried, &m.readN, &m.asks, &m.stalls} {
 		t.Count(n)
 	}
-	for _, v := range []*float64{&m.radius, &m.credit, &m.norm, &m.cost, &m.noise, &m.fell, &m.keep, &m.big, &m.least, &m.top,
+	for _, v := range []*float64{&m.radius, &m.credit, &m.norm, &m.cost, &m.brought, &m.fell, &m.keep, &m.swing, &m.least, &m.top,
 		&m.told.gradient, &m.told.stdErr, &m.told.gap, &m.told.falls} {
 		t.Float(v)
 	}
 }
 
 // gradient settles y and writes h at x.
-func (m *wide) gradient(h, x, y []float64) error {
+func (m *longX) gradient(h, x, y []float64) error {
 	tol := 1e-8
 	if m.whole() {
 		tol = 0

@@ -27,8 +27,8 @@ func (m *newton) add(it *bilevel.Iteration, k int) error {
 
 // doubt is the standard error of the change of h from z to p, in M⁻¹, by how groups of the part differ.
 func (m *newton) doubt(p *point) float64 {
-	mat.AddScaled(p.part.q, p.part.q, -1, m.now.part.q)
-	return m.spread(p.part.q)
+	mat.AddScaled(p.part.binned, p.part.binned, -1, m.now.part.binned)
+	return m.spread(p.part.binned)
 }
 
 // spread is the standard error, in M⁻¹, of a mean of the part by sums over its bins, which it makes differences to their mean.
@@ -43,7 +43,7 @@ func (m *newton) spread(q *mat.Dense) float64 {
 		e := m.curve.normInv(q.Row(b), m.now.unit)
 		sum += e * e
 	}
-	return math.Sqrt(sum*bins/(bins-1)) / float64(m.of)
+	return math.Sqrt(sum*bins/(bins-1)) / float64(m.partN)
 }
 
 // settle moves y of p to y*(x), until the last step is at most a share of the way that y went.
@@ -85,7 +85,7 @@ func (m *newton) settle(it *bilevel.Iteration, p, by *point, way float64) error 
 
 // read asks all samples at p, or the part, and solves the lower level.
 func (m *newton) read(it *bilevel.Iteration, p, by *point) error {
-	if m.of > 0 && p != m.now {
+	if m.partN > 0 && p != m.now {
 		if err := m.askPart(it, p); err != nil {
 			return err
 		}
@@ -108,7 +108,7 @@ func (m *newton) read(it *bilevel.Iteration, p, by *point) error {
 			return err
 		}
 	}
-	m.lastRead = m.n()
+	m.readN = m.n()
 	m.credit -= 2 * (p.n[0]/2 + 1.5*p.n[1])
 	return m.lower(it, p)
 }
@@ -119,17 +119,17 @@ func (m *newton) askPart(it *bilevel.Iteration, p *point) error {
 	for _, v := range t.vectors() {
 		clear(v)
 	}
-	t.q.Zero()
+	t.binned.Zero()
 	for k, calls := range []float64{1, 3} {
 		bin := 0
-		err := m.sides[k].each(m.of, func(g []bilevel.Sample, n float64) error {
+		err := m.sides[k].each(m.partN, func(g []bilevel.Sample, n float64) error {
 			if err := a.ask(it, k, p.x, p.y, g); err != nil {
 				return err
 			}
 			m.credit -= calls * n
 			t.add(k, n, a)
 			a.influence(k, m.now, m.curve.e)
-			mat.Axpy(t.q.Row(bin), n, a.r)
+			mat.Axpy(t.binned.Row(bin), n, a.r)
 			bin = (bin + 1) % bins
 			return nil
 		})

@@ -23,7 +23,7 @@ func (s *step) within(free []int, p *point, radius float64) {
 		}
 		if longest <= 2*radius || ridge > 1e18*top {
 			if ridge > 0 { // the face is of another M
-				s.faces = -1
+				s.faceDim = -1
 			}
 			return
 		}
@@ -44,7 +44,7 @@ func (s *step) project(free []int, p *point) {
 	for range 40 {
 		before := value
 		value = s.gradients(free, p, lip, value)
-		value = s.face(free, p, lip, value)
+		value = s.alongFace(free, p, lip, value)
 		if !(value < before-1e-14*math.Abs(before)) {
 			break
 		}
@@ -81,10 +81,10 @@ func (s *step) gradients(free []int, p *point, lip, value float64) float64 {
 	return value
 }
 
-// face does a Newton step along the face of the set that a gradient step ends on. The derivative of
+// alongFace does a Newton step along the face of the set that a gradient step ends on. The derivative of
 // the projection there, found by differences, is Π = Q diag(π) Qᵀ: π = 1 along flat faces, and 1/(1
 // + κ/L) along curved ones, which adds κ to the curvature.
-func (s *step) face(free []int, p *point, lip, value float64) float64 {
+func (s *step) alongFace(free []int, p *point, lip, value float64) float64 {
 	q, n := &s.quad, len(free)
 	base, to := s.t[:n], s.a[:n]
 	mat.MulVecSym(q.R, &q.A, q.S)
@@ -128,14 +128,14 @@ func (s *step) face(free []int, p *point, lip, value float64) float64 {
 	}
 	values, vt := s.eig.Values(), s.eig.VectorsT()
 	k := 0
-	s.faces = -1
+	s.faceDim = -1
 	for e := n - 1; e >= 0 && values[e] > 1e-3; e-- {
 		copy(pi.Row(k), vt.Row(e))
 		s.bent[k] = max(0, 1/values[e]-1) * lip
 		k++
 	}
 	if k == 0 {
-		s.faces = 0
+		s.faceDim = 0
 		return value
 	}
 	red := s.red.View(0, k)
@@ -150,7 +150,7 @@ func (s *step) face(free []int, p *point, lip, value float64) float64 {
 	if q.Chol.Factor(&red) != nil {
 		return value
 	}
-	s.faces = k
+	s.faceDim = k
 	q.Chol.SolveVec(s.r[:k], s.r[:k])
 	for t := 1.0; t > 1e-3; t /= 4 {
 		copy(q.To, q.S)
@@ -188,7 +188,7 @@ func (s *step) onto(t []float64, free []int, p *point) {
 
 // trace is that of cov in M⁻¹ on the face that s ends on.
 func (s *step) trace(cov *mat.Dense) (sum float64) {
-	n, k := cov.Cols, s.faces
+	n, k := cov.Cols, s.faceDim
 	pi := s.pi.View(0, 0, n, n)
 	for a := range k {
 		mat.MulVec(s.t[:n], cov, pi.Row(a))
@@ -201,13 +201,13 @@ func (s *step) trace(cov *mat.Dense) (sum float64) {
 	return sum
 }
 
-// open says that most of the direction in which B is least lies in that face, and that F curves down along it there.
-func (s *step) open(c *curvature) bool {
+// curvesDown says that most of the direction in which B is least lies in that face, and that F curves down along it there.
+func (s *step) curvesDown(c *curvature) bool {
 	v, sum, bent := c.eig.VectorsT().Row(0), 0.0, 0.0
-	for a := range s.faces {
+	for a := range s.faceDim {
 		d := mat.Dot(s.pi.Row(a)[:len(v)], v)
 		sum += d * d
 		bent += d * d * s.bent[a]
 	}
-	return s.faces < 0 || sum > 0.5 && bent < -c.eig.Values()[0]*sum
+	return s.faceDim < 0 || sum > 0.5 && bent < -c.eig.Values()[0]*sum
 }

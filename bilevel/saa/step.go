@@ -21,14 +21,14 @@ type step struct {
 	length  float64 // √(sᵀMs)
 	pressed bool    // against Δ
 	falls   float64 // what F may fall by where it curves down, beyond noise
-	chance  float64 // the standard error of h, in units ℓ: what a way of ℓ that samples do not know may change ∇²F by
+	chance  float64 // the standard error of h, in units ℓ: smaller negative eigenvalues of B may be noise
 	quad    boxqp.QP
 
 	z          []float64 // scratch: x + s
 	w, t, r, a []float64 // the same of another set
 	pi         mat.Dense // its first rows span the face that s ends on
 	bent       []float64 // by how much it curves along each
-	faces      int       // how many; -1: not known
+	faceDim    int       // how many; -1: not known
 	sym, red   mat.Sym
 	eig        eig.Symmetric
 }
@@ -68,7 +68,7 @@ func (s *step) follow(y []float64, p *point) {
 
 func (s *step) find(c *curvature, p *point, radius, stat float64) {
 	clear(s.s)
-	s.pred, s.model, s.length, s.falls, s.faces = 0, 0, 0, 0, -1
+	s.pred, s.model, s.length, s.falls, s.faceDim = 0, 0, 0, 0, -1
 	n := len(c.free)
 	if n == 0 {
 		return
@@ -118,15 +118,15 @@ func (s *step) find(c *curvature, p *point, radius, stat float64) {
 	}
 }
 
-// turn notes falls and, within bounds, turns G so that s goes on there: h may be noise, and M has s as short as h.
-// Not without bounds, since F curves down along flats, too.
+// turn notes falls along eigenvectors with λ < 0 and, within bounds, turns G so that s goes on there: h may be noise, and M
+// has s as short as h. Not where x_i is open, since F curves down along flats, too.
 func (s *step) turn(c *curvature, p *point, radius, stat float64) (any bool) {
 	open := func(i int) bool { return math.IsInf(s.width(i), 1) }
 	closed := s.box != nil && !slices.ContainsFunc(c.free, open)
 	q, values, slope := &s.quad, c.eig.Values(), c.normInv(p.h, p.unit)
 	seen := map[bool]float64{false: 0x1p-20, true: 0x1p-36}[s.box != nil && stat == 0] // rows are lifted
 	for e, l := range values {
-		if !(l/values[0]*c.below < -seen) {
+		if !(l/values[0]*c.lowest < -seen) {
 			break
 		}
 		v, w := c.eig.VectorsT().Row(e), c.rem[:len(c.free)]

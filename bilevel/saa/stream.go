@@ -9,14 +9,14 @@ import (
 
 // side is one of both kinds of samples: ξ with f, or φ with g.
 type side struct {
-	terms  uint64          // of the finite sum; 0: a stream
-	order  *bilevel.Passes // of a sum
-	past   *bilevel.Past   // of a stream
-	draw   func(p *bilevel.Passes, n int) []bilevel.Sample
-	batch  int  // that a step draws
-	exact  bool // batches are Full
-	beside bool // a stream: what is known of a sum counts as drawn, and is not asked
-	all    bool // the empty batch gives the mean of the whole sum
+	terms   uint64          // of the finite sum; 0: a stream
+	order   *bilevel.Passes // of a sum
+	past    *bilevel.Past   // of a stream
+	draw    func(p *bilevel.Passes, n int) []bilevel.Sample
+	batch   int  // that a step draws
+	exact   bool // batches are Full
+	beside  bool // a stream: terms of a known sum count as drawn, and are not asked
+	hasMean bool // the empty batch gives the mean of the whole sum
 
 	n     int                     // samples drawn, each of another draw
 	goal  int                     // n at the end of the block
@@ -86,12 +86,12 @@ func (s *side) ready(again bool) bool {
 
 // each calls ask with groups of all samples so far and their weights. A nil group is the exact mean.
 func (s *side) each(most int, ask func(group []bilevel.Sample, weight float64) error) error {
-	if s.exact || s.all && s.whole() {
+	if s.exact || s.hasMean && s.whole() {
 		err := ask(nil, float64(s.n))
 		if s.exact || !errors.Is(err, bilevel.ErrNoExact) {
 			return err
 		}
-		s.all = false
+		s.hasMean = false
 	}
 	n := min(s.n, most)
 	size := groupOf(n)
@@ -156,7 +156,7 @@ func (s *side) State(t *bilevel.State) {
 	t.Count(&s.goal)
 	t.Count(&s.used)
 	t.Count(&s.size)
-	t.Flag(&s.all)
+	t.Flag(&s.hasMean)
 	n := len(s.wait)
 	t.Count(&n)
 	s.wait = s.wait[:cap(s.wait)]

@@ -13,19 +13,19 @@ type totals struct {
 	fx, fy, gy []float64
 	xy         *mat.Dense
 	yy         *mat.Sym
-	q          *mat.Dense // of a part: sums of the influences on h of every bins-th group
+	binned     *mat.Dense // of a part: sums of the influences on h of every bins-th group
 }
 
 // sums are those of all samples so far, each at the point where it was last asked, and the scatter
 // between groups of them.
 type sums struct {
 	totals
-	part totals    // of the first samples at (x, y)
-	xa   []float64 // where all samples were asked last
+	part  totals    // the first samples, asked at (x, y)
+	readX []float64 // x_a, where all samples were asked last
 
-	xr, yr []float64 // z_r, where all but the newest blocks were asked
-	w      []float64 // Σ g_yy(y_b − y_r) + g_xyᵀ(x_b − x_r)
-	zx, zy []float64 // Σ z_b − z_r
+	refX, refY []float64 // z_r, where all but the blocks since count as asked
+	carry      []float64 // Σ g_yy(y_b − y_r) + g_xyᵀ(x_b − x_r)
+	zx, zy     []float64 // Σ z_b − z_r
 
 	long   [2][3]float64 // the longest of each derivative, of groups of f and of g, in units ℓ and D
 	second [2][3]float64 // the second longest
@@ -35,21 +35,21 @@ type sums struct {
 	qq     [2]*mat.Sym
 	t      []float64  // Σ H⁻¹g_y
 	tt     float64    // Σ ‖H⁻¹g_y‖²
-	f2, c2 []float64  // Σ n²f_x² of groups, and of the squares of the rows of g_xy, in units D
-	bow    [2]float64 // Σ of vᵀg_yy v/vᵀD⁻²v and of its square; 0: v is not known
+	f2, c2 []float64  // over groups of n: Σ n²f_x², and Σ n²‖row of g_xy‖² in units D
+	curv   [2]float64 // Σ of the curvature vᵀg_yy v/vᵀD⁻²v, and of its square; 0: v is not known
 }
 
 func newSums(dx, dy int) *sums {
 	x := func() []float64 { return make([]float64, dx) }
 	y := func() []float64 { return make([]float64, dy) }
 	s := &sums{
-		totals: newTotals(dx, dy), part: newTotals(dx, dy), xa: x(), xr: x(), yr: y(), w: y(),
+		totals: newTotals(dx, dy), part: newTotals(dx, dy), readX: x(), refX: x(), refY: y(), carry: y(),
 		zx: x(), zy: y(), t: y(), f2: x(), c2: x(),
 	}
 	for i := range s.q {
 		s.q[i], s.qq[i] = x(), mat.NewSym(dx)
 	}
-	s.part.q = mat.NewDense(bins, dx)
+	s.part.binned = mat.NewDense(bins, dx)
 	return s
 }
 
@@ -65,12 +65,12 @@ func (s *sums) begin(x, y []float64) {
 		clear(v)
 	}
 	s.tt, s.before = 0, before
-	copy(s.xa, x)
-	copy(s.xr, x)
-	copy(s.yr, y)
+	copy(s.readX, x)
+	copy(s.refX, x)
+	copy(s.refY, y)
 }
 
-func (p *point) carried() bool { return !slices.Equal(p.x, p.xr) || !slices.Equal(p.y, p.yr) }
+func (p *point) carried() bool { return !slices.Equal(p.x, p.refX) || !slices.Equal(p.y, p.refY) }
 
 func (s *sums) State(t *bilevel.State) {
 	t.Floats(s.numbers()...)
@@ -85,10 +85,10 @@ func (s *sums) shift(from *sums, x0, y0, x, y []float64) {
 	}
 	s.tt = from.tt
 	for i, v := range x {
-		s.xr[i] += v - x0[i]
+		s.refX[i] += v - x0[i]
 	}
 	for j, v := range y {
-		s.yr[j] += v - y0[j]
+		s.refY[j] += v - y0[j]
 	}
 	was, is := from.part.vectors(), s.part.vectors()
 	for i, v := range s.vectors() {
@@ -102,8 +102,8 @@ func (s *sums) shift(from *sums, x0, y0, x, y []float64) {
 
 func (s *sums) numbers() [][]float64 {
 	v := s.vectors()
-	list := append(v[:], s.n[:], s.xa, s.xr, s.yr, s.w, s.zx, s.zy, s.groups[:], s.q[0], s.q[1], s.qq[0].Data,
-		s.qq[1].Data, s.t, s.f2, s.c2, s.bow[:])
+	list := append(v[:], s.n[:], s.readX, s.refX, s.refY, s.carry, s.zx, s.zy, s.groups[:], s.q[0], s.q[1], s.qq[0].Data,
+		s.qq[1].Data, s.t, s.f2, s.c2, s.curv[:])
 	for k := range s.long {
 		list = append(list, s.long[k][:], s.second[k][:], s.before[k][:])
 	}
@@ -202,8 +202,8 @@ func (m *newton) include(
 	}
 	if vv > 0 {
 		bow := mat.Dot(by.v, a.hv) / vv
-		p.bow[0] += n * bow
-		p.bow[1] += n * w * bow * bow
+		p.curv[0] += n * bow
+		p.curv[1] += n * w * bow * bow
 	}
 	return nil
 }
@@ -250,20 +250,20 @@ func squareSym(a *mat.Sym, unit []float64) float64 {
 	return sum
 }
 
-// displace adds what the group's distance from z_r takes to be carried along.
+// displace adds the group to carry, and its distance from z_r to zx and zy.
 func (p *point) displace(a *asker, n float64) {
 	for i, v := range p.x {
-		a.r[i] = v - p.xr[i]
+		a.r[i] = v - p.refX[i]
 	}
 	for j, v := range p.y {
-		a.t[j] = v - p.yr[j]
+		a.t[j] = v - p.refY[j]
 	}
 	mat.Axpy(p.zx, n, a.r)
 	mat.Axpy(p.zy, n, a.t)
 	mat.MulVecSym(a.hv, a.yy, a.t)
-	mat.Axpy(p.sums.w, n, a.hv)
+	mat.Axpy(p.sums.carry, n, a.hv)
 	mat.MulVecTrans(a.hv, a.xy, a.r)
-	mat.Axpy(p.sums.w, n, a.hv)
+	mat.Axpy(p.sums.carry, n, a.hv)
 }
 
 func squareDense(a *mat.Dense, rows, cols []float64) float64 {

@@ -230,7 +230,7 @@ func (c *theorem) look(t *testing.T, m *newton, share float64, v *seen) {
 		v.gone += share * n * math.Pow(p.x[i]-c.x[i], 2)
 		v.root += share * n * math.Pow(x[i]-c.x[i], 2)
 		v.apart += share * n * math.Pow(p.x[i]-x[i], 2)
-		v.lag += share * math.Sqrt(n) * math.Abs(p.xr[i]+p.zx[i]/p.n[1]-c.x[i])
+		v.lag += share * math.Sqrt(n) * math.Abs(p.refX[i]+p.zx[i]/p.n[1]-c.x[i])
 	}
 }
 
@@ -300,7 +300,7 @@ func TestPartTellsItsError(t *testing.T) {
 			return slices.Clone(to.h)
 		}
 		all := read()
-		m.of = int(p.n[1] / 8)
+		m.partN = int(p.n[1] / 8)
 		require.NoError(t, m.askPart(it, p))
 		miss := read()
 		mat.Axpy(miss, -1, all)
@@ -318,15 +318,15 @@ func TestPartTakesABadStepBack(t *testing.T) {
 	p.upper(m.curve)
 	stat := m.stat()
 	m.step.find(m.curve, p, 1, stat)
-	m.radius, m.of = 1, 128
+	m.radius, m.partN = 1, 128
 	require.NoError(t, m.askPart(it, p))
 	for _, scatter := range []float64{1, 16, math.Inf(1)} { // as if large ones were elsewhere
-		m.noise = stat * scatter
+		m.lastStat = stat * scatter
 		assert.Equal(t, scatter == 1, m.sees())
 	}
 	_, scouted := m.try(it, true)
 	assert.ErrorIs(t, scouted, errPart)
-	m.noise = 0
+	m.lastStat = 0
 	_, err := m.try(it, false)
 	assert.ErrorIs(t, err, errPart)
 	for _, i := range m.curve.free {
@@ -349,7 +349,7 @@ func TestPaid(t *testing.T) {
 		}
 		require.NoError(t, m.read(it, p, nil))
 		x := slices.Clone(p.x)
-		m.credit, m.lastRead, m.far = -1e9, read, 0
+		m.credit, m.readN, m.checked = -1e9, read, 0
 		more := bileveltest.Must(m.move(it))
 		assert.False(t, more)
 		assert.Equal(t, goes, !slices.Equal(x, m.now.x))
@@ -403,7 +403,7 @@ func TestCurvesDown(t *testing.T) {
 		copy(p.yy.Data, []float64{-200, 0, 0, 100})
 		p.scale(100)
 		ray := -2 * p.d[0] * p.d[0]
-		p.bow = [2]float64{100 * ray, 100 * ray * ray * (1 + 99/errors/errors)}
+		p.curv = [2]float64{100 * ray, 100 * ray * ray * (1 + 99/errors/errors)}
 		require.NoError(t, p.lower(1, math.Inf(1)))
 		assert.Equal(t, down, p.convex)
 		assert.GreaterOrEqual(t, p.h0.At(0, 0), -3*ray/errors*0.99)

@@ -23,7 +23,7 @@ func (m *newton) try(it *bilevel.Iteration, scout bool) (good bool, err error) {
 	}
 	var mid []float64 // h in the middle of a long step
 	clear(p.w)
-	if m.step.follow(p.w, p); !m.whole() && p.normH(p.w) > halved*p.norm { // a valley and a ridge may lie between
+	if m.step.follow(p.w, p); !m.whole() && p.normH(p.w) > midway*p.norm { // a valley and a ridge may lie between
 		mat.Axpy(s, -0.5, s)
 		_, _, err = m.arrive(it, nil, false)
 		mat.Axpy(s, 1, s)
@@ -32,7 +32,7 @@ func (m *newton) try(it *bilevel.Iteration, scout bool) (good bool, err error) {
 	}
 	fall, way := 0.0, 0.0
 	if err == nil {
-		fall, way, err = m.arrive(it, mid, m.of == 0 && scout && mid == nil)
+		fall, way, err = m.arrive(it, mid, m.partN == 0 && scout && mid == nil)
 	}
 	unsettled := p.normH(p.u) > max(partly*way, tiny*p.norm)
 	if m.beyond(err) && (tau > 0 || !m.whole()) {
@@ -49,20 +49,20 @@ func (m *newton) try(it *bilevel.Iteration, scout bool) (good bool, err error) {
 		return false, err
 	}
 	rho := m.ratio(fall, way, tau, mid != nil)
-	if m.of > 0 {
+	if m.partN > 0 {
 		doubt := m.doubt(t)
 		if far := m.step.length; far > 0 {
-			m.rough = max(float64(m.of)*doubt*doubt/(far*far), m.rough/2)
+			m.rough = max(float64(m.partN)*doubt*doubt/(far*far), m.rough/2)
 		}
-		unsure := scout || !(doubt <= partly*math.Sqrt(m.noise))
+		unsure := scout || !(doubt <= partly*math.Sqrt(m.lastStat))
 		if unsure && rho != -1 && !(fall-doubt*m.step.length > 0.05*m.step.model) {
 			return false, errPart
 		}
 	}
 	// The model at z may be wrong. Where a part alone says so, Δ is shorter only.
-	if carried := p.carried(); !(rho > 0.25 && rho < 4) && (carried || unsettled) && m.of == 0 {
+	if carried := p.carried(); !(rho > 0.25 && rho < 4) && (carried || unsettled) && m.partN == 0 {
 		if carried {
-			m.far = 0 // what was known of the remainder is not true: the next step is read
+			m.checked = 0 // what was known of the remainder is not true: the next step is read
 			err = m.read(it, p, p)
 		}
 		if unsettled && err == nil {
@@ -73,13 +73,13 @@ func (m *newton) try(it *bilevel.Iteration, scout bool) (good bool, err error) {
 	m.trust(rho, tau)
 	if far := m.step.length; far > 0 && p.n == t.n { // else samples were weighed otherwise
 		miss := m.miss()
-		m.far = max(far, m.far/2)
-		m.slope, m.bow = max(miss/far, m.slope/4), max(miss/far/far, m.bow/4)
+		m.checked = max(far, m.checked/2)
+		m.missRate, m.missBend = max(miss/far, m.missRate/4), max(miss/far/far, m.missBend/4)
 	}
 	if !(rho > 0.05) {
 		return false, nil
 	}
-	if m.whole() || math.Abs(rho-1) > 0.25 && !c.fresh && m.of == 0 {
+	if m.whole() || math.Abs(rho-1) > 0.25 && !c.fresh && m.partN == 0 {
 		c.epoch++
 		c.n = 4 * m.n() // the next rows are asked of as many as when N has grown to that
 	}
@@ -89,7 +89,7 @@ func (m *newton) try(it *bilevel.Iteration, scout bool) (good bool, err error) {
 }
 
 // arrive reads at the end of the step, where y is settled, unless F rises there as much as it should fall; y may
-// stand where it is. fall is that of F, by the middle, too, if it is known, and way how far y should go.
+// stand where it is. fall is the change of F, by the middle, too, if it is known, and way how far y should go.
 func (m *newton) arrive(it *bilevel.Iteration, mid []float64, stands bool) (fall, way float64, err error) {
 	p, t := m.now, m.to
 	m.step.to(t.x, p.x)
@@ -110,7 +110,7 @@ func (m *newton) arrive(it *bilevel.Iteration, mid []float64, stands bool) (fall
 	return fall, way, err
 }
 
-// fall is that of F along the step, by the trapezoid rule, or Simpson's.
+// fall is the change of F along the step, by the trapezoid rule, or Simpson's.
 func (m *newton) fall(it *bilevel.Iteration, mid []float64) (fall float64, err error) {
 	p, t := m.now, m.to
 	t.upper(m.curve)
@@ -158,13 +158,13 @@ func (m *newton) miss() float64 {
 		c.rem[i] -= mat.Dot(c.b.Row(i), m.step.s)
 	}
 	miss := c.normInv(c.rem, p.unit)
-	if m.of > 0 || !slices.Equal(p.xa, p.xr) {
-		miss = max(0, miss-partly*math.Sqrt(m.noise))
+	if m.partN > 0 || !slices.Equal(p.readX, p.refX) {
+		miss = max(0, miss-partly*math.Sqrt(m.lastStat))
 	}
 	return miss
 }
 
-// crossed says that what an x_i without bounds acts on went elsewhere: p.w is by how much y* missed
+// crossed says that what an open x_i acts on went elsewhere: p.w is by how much y* missed
 // where it should be, p.dy how it went.
 func (m *newton) crossed() bool {
 	p := m.now
@@ -176,14 +176,14 @@ func (m *newton) crossed() bool {
 	}
 	for _, i := range m.curve.free {
 		miss := p.felt(i, p.w)
-		if miss > min(p.felt(i, p.dy), p.felt(i, p.hy)) && miss > settled*p.felt(i, p.big) && math.IsInf(m.step.width(i), 1) {
+		if miss > min(p.felt(i, p.dy), p.felt(i, p.hy)) && miss > small*p.felt(i, p.big) && math.IsInf(m.step.width(i), 1) {
 			return true
 		}
 	}
 	return false
 }
 
-// retreat is back where z, which was not read, is beyond. Else it returns err.
+// retreat goes back if z, which was not read, is beyond. Else it returns err.
 func (m *newton) retreat(it *bilevel.Iteration, err error) error {
 	if !m.beyond(err) || !m.started || !m.now.carried() {
 		return err
@@ -209,21 +209,21 @@ func (m *newton) beyond(err error) bool {
 func (m *newton) back(it *bilevel.Iteration) error {
 	p := m.now
 	for i, x := range p.x {
-		m.step.s[i] = p.xr[i] - x
+		m.step.s[i] = p.refX[i] - x
 	}
 	m.moved(p)
-	copy(p.x, p.xr)
-	copy(p.y, p.yr)
+	copy(p.x, p.refX)
+	copy(p.y, p.refY)
 	m.curve.free = m.curve.free[:0] // of another point
 	for k := range m.sides {
 		m.sides[k].wait = m.sides[k].wait[:0]
 	}
-	m.far, m.radius = 0, m.radius/4 // the next step is read
+	m.checked, m.radius = 0, m.radius/4 // the next step is read
 	m.failed++
 	return m.read(it, p, p)
 }
 
-// moved notes for Run.Tol the sizes of a step from p, as one along h and along ĝ.
+// moved notes for Run.Tol the sizes of a step from p, as if along h and ĝ.
 func (m *newton) moved(p *point) {
 	for i, s := range m.step.s { // not of the start, which may be next to 0
 		if s != 0 {
@@ -251,8 +251,8 @@ func (m *newton) trust(rho, tau float64) {
 	case rho < 0.25 || rho > 4, m.whole() && (rho < 0.5 || rho > 2): // it may go round
 		m.radius = tau / 2
 	case rho > 0.9 && rho < 1.1:
-		m.radius = max(m.radius, min(4*tau, m.widest))
+		m.radius = max(m.radius, min(4*tau, m.maxRadius))
 	case rho > 0.75 && rho < 1.5:
-		m.radius = max(m.radius, min(2*tau, m.widest))
+		m.radius = max(m.radius, min(2*tau, m.maxRadius))
 	}
 }
