@@ -1,6 +1,6 @@
 // Package saa is the module's default: Newton's method on growing samples (sample average
-// approximation), for streams and finite sums. It is not the paper's method: of STABLE it keeps the
-// contract and the drift correction of y. [Newton] has nothing to choose:
+// approximation), for streams and finite sums. It is not the paper's method: of STABLE it keeps one
+// batch of each kind a step, and the drift correction of y. [Newton] has nothing to choose:
 //
 //	s, err := bilevel.New(problem, saa.Newton{}, bilevel.Options{Set: set})
 //
@@ -31,7 +31,7 @@
 //	learn    rows of B and E, differences of ∇L along (e_i, Je_i), on some samples, with L = f − vᵀg_y, v fixed:
 //	         E_i = [L_y(z + ε(e_i, Je_i)) − L_y(z)]/ε,    B_i = [L_x(z + ε(e_i, Je_i)) − L_x(z)]/ε + JᵀE_i
 //	lengths  ℓ_i = min(width of X, max‖y‖_H/‖Je_i‖_H): how far x_i alone goes until y* moves by its own size. If
-//	         x_i is open, ‖Je_i‖_H is a quarter of its maximum at least, and ℓ_i at most 16 times the way on which
+//	         x_i is open, ‖Je_i‖_H counts as ¼ of its maximum at least, and ℓ_i is at most 16 times the way on which
 //	         row i of g_xy changes by its length; on streams, if only f knows x_i, the most that √(mean f_x²)/|f_xx| was
 //	The step
 //	mayMove  x_i is free if no bound holds it and 3 groups or more know it; an open one does not go on down a flat,
