@@ -134,7 +134,7 @@ func (m *newton) move(it *bilevel.Iteration) (more bool, err error) {
 	if m.partN = 0; errors.Is(err, errPart) {
 		good, err = m.try(it, true)
 	}
-	if m.redo = err != nil && !poor && it.Context().Err() != nil; err != nil { // goes on from here; mayMove halves terms
+	if m.redo = err != nil && !poor && it.Context().Err() != nil; err != nil { // goes on from here; mayMove halves scaleF
 		m.credit, m.rough, m.lastStat, m.askedN, m.readN, m.scaleF = credit, rough, noise, asked, read, 2*m.scaleF
 		return false, err
 	}
@@ -327,7 +327,7 @@ func (m *newton) bend(it *bilevel.Iteration, poor bool) (asked bool, err error) 
 }
 
 // stat is the trace of the covariance of h in M⁻¹ on the face, twice the statistical error of F. An eigenvector of
-// M along which the samples leave x unknown by more than ℓ counts by the slope alone, over ℓ.
+// M along which the samples leave x unknown by more than max(1, Δ)ℓ counts by the slope alone, over that way.
 func (m *newton) stat() float64 {
 	c, p := m.curve, m.now
 	n := len(c.free)

@@ -62,7 +62,7 @@ func (p *point) lower(left, promise float64) error {
 	if err != nil {
 		return err
 	}
-	// ĝ(z) = [Σ g_y + H(y − y_r) + Cᵀ(x − x_r) − w]/n
+	// ĝ(z) = [Σ g_y + (Σ g_yy)(y − y_r) + (Σ g_xy)ᵀ(x − x_r) − carry]/n
 	for i, v := range p.x {
 		p.dx[i] = v - p.refX[i]
 	}
@@ -98,7 +98,7 @@ func (p *point) down(left, floor, least float64) error {
 
 var errFlat = fmt.Errorf("%w: g_yy is 0, so that there is no y*(x)", bilevel.ErrDomain)
 
-// noiseH is the standard error of vᵀHv/vᵀD⁻²v, 0 if it is not known or rounding; with an old D, at most its share.
+// noiseH is the standard error of vᵀHv/vᵀD⁻²v, 0 if not known; less in proportion where H is below its mean, of an old D.
 func (p *point) noiseH(left float64) float64 {
 	mean := p.curv[0] / p.n[1]
 	noise := math.Sqrt(max(0, p.curv[1]/p.n[1]-mean*mean*(1+0x1p-40)) * left / max(p.groups[1]-1, 1))

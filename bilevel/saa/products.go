@@ -50,7 +50,7 @@ type longX struct {
 	undone  bool          // the last step was taken back
 	waits   bool          // there is no y*(x) at z
 	fell    float64       // what F has fallen by in the block
-	keep    float64       // of it, what the samples leave
+	keep    float64       // Gap over fell
 	brought float64       // what the new samples brought: what a step at the root of the old would promise
 	subproblem
 }

@@ -96,7 +96,7 @@ func (m *newton) read(it *bilevel.Iteration, p, by *point) error {
 	if by != nil && by != p {
 		p.before = by.second
 	}
-	ctx := it.Context() // what is in force, and at the start, is read whole
+	ctx := it.Context() // a context that ends cuts off trial points alone
 	for k := range m.sides {
 		err := m.sides[k].each(math.MaxInt, func(g []bilevel.Sample, n float64) error {
 			if err := ctx.Err(); err != nil && p != m.now && by != nil {

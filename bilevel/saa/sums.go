@@ -77,7 +77,7 @@ func (s *sums) State(t *bilevel.State) {
 	t.Float(&s.tt)
 }
 
-// shift writes the sums that from, at (x0, y0), becomes at (x, y), where all samples do as the part does.
+// shift writes what the sums from, at (x0, y0), become at (x, y), if all samples change as the part does.
 func (s *sums) shift(from *sums, x0, y0, x, y []float64) {
 	to := s.numbers()
 	for i, v := range from.numbers() {
@@ -223,7 +223,7 @@ func (a *asker) influence(k int, p *point, e *mat.Dense) {
 	}
 }
 
-// weigh returns by what a group of n samples of a stream counts, and notes how long its derivatives
+// weigh returns the weight of a group of n samples of a stream, and notes how long its derivatives
 // are, in the units of p.
 func (a *asker) weigh(to *sums, k int, n float64, p *point) float64 {
 	w, squares := 1.0, [3]float64{square(a.fx, p.unit), square(a.fy, p.d)}
@@ -289,7 +289,7 @@ func (s *sums) scatter(k int, r []float64, n, w float64) {
 	mat.RankOne(s.qq[k], n*w, r)
 }
 
-// fade makes the scatter of the influences on h_i that of a share of the effect of x_i, where f does not feel x_i.
+// fade scales the scatter of the influences on h_i to a share, that of the effect of x_i, unless f feels x_i.
 func (s *sums) fade(i int, share float64) {
 	if s.f2[i] > 0 {
 		return

@@ -183,7 +183,7 @@ func (m *newton) crossed() bool {
 	return false
 }
 
-// retreat goes back if z, which was not read, is beyond. Else it returns err.
+// retreat goes back if z, which was not read, is beyond the domain. Else it returns err.
 func (m *newton) retreat(it *bilevel.Iteration, err error) error {
 	if !m.beyond(err) || !m.started || !m.now.carried() {
 		return err
