@@ -25,7 +25,7 @@
 //	weigh    on a stream, a group of samples asked at once, one of whose derivatives is longer than twice the
 //	         second longest of all groups, in units ℓ of x and diag(H)^−½ of y, is scaled to that length
 //	lower    ĝ = mean of g_y + g_yy(y − y_b) + g_xyᵀ(x − x_b),  y's Newton step u = −H⁻¹ĝ,  and H = g_yy, with
-//	         eigenvalues of at least half their standard error
+//	         eigenvalues of at least half their standard error, or ConvexityAt if that is less
 //	down     if g_yy is indefinite, H = |g_yy|, at least 3 standard errors: y descends; x waits while it may be noise
 //	upper    v = H⁻¹f_y,  J = −H⁻¹g_xyᵀ = dy*/dx,  h = f_x − g_xy v + Bδ_x + E(δ_y − Jδ_x + u), carried to (x, y + u)
 //	learn    rows of B and E, differences of ∇L along (e_i, Je_i), on some samples, with L = f − vᵀg_y, v fixed:
@@ -77,7 +77,7 @@
 // On a stream with as many ξ as φ, independent, let g_yy(z*) and ∇²F(x*) be positive definite, x* inside of a box or
 // strictly complementary at its bounds (then ∇²F of the free entries), and near z* let all derivatives that the
 // oracles give have two moments, and derivatives of their own, Lipschitz with constants of two moments. If z_b → z*,
-// and Δ holds no step in the end, then at the ends of blocks √N(x_N − x*) → N(0, V) with the least V
+// and Δ binds no step in the end, then at the ends of blocks √N(x_N − x*) → N(0, V) with the least V
 // (observe.LocalLimit), though all samples are asked again only when N has grown fourfold; and stat over twice the
 // mean error of F → 1.
 //
@@ -93,7 +93,7 @@
 // O_p(N^−½), and unread allows N^−¼: parts, whose error is .3√stat, are ever rarer (2 of 100 runs at 10⁶). □
 //
 // TestTheorem sees each of this on the code (STABLE_LONG=1: to 10⁶ samples). Measured alone is that runs come to z*,
-// and that Δ lets go. Before the end of a block the answer is that of its beginning, 3 % of N behind in the mean.
+// and that Δ binds none. Before the end of a block the answer is that of its beginning, 3 % of N behind in the mean.
 //
 // # On a finite sum
 //
