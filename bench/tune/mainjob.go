@@ -26,8 +26,7 @@ Finds a regularisation weight ½exp(x_i) for each feature of a logistic regressi
 model trained on the training rows has the least loss on the validation rows. Prints F(x), the
 validation loss of the model trained with x, before and after, and for comparison the least F there
 is and the best single weight of a grid. Writes a figure and its numbers. SAA-Newton is this module's
-default: Newton's method on growing samples, which keeps the drift correction and the contract of
-STABLE. The paper's method itself, STABLE with adaptive steps, runs beside it.
+default: Newton's method on growing samples. The paper's method, STABLE with adaptive steps, runs beside it.
 
   go run ./bench
   go run ./bench -data australian_scale.gz -steps 50000 -seed 7

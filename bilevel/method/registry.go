@@ -183,7 +183,7 @@ func (s scaled) At(k int) float64 { return s.Schedule.At(k) / 5 }
 func (t Tuning) neumann() Neumann { return Neumann{MuG: t.MuG, LG: t.LG, Terms: t.Terms} }
 
 // Registry returns the entries of all methods. SAA-Newton is not the paper's, but Newton's on growing
-// samples; of STABLE it keeps the drift correction and the contract.
+// samples.
 func Registry() []Entry {
 	mu.RLock()
 	defer mu.RUnlock()
