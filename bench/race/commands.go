@@ -12,7 +12,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"os"
 	"slices"
 	"strings"
 
@@ -186,11 +185,6 @@ func (f *flags) check(p preset, methods bool) error {
 	if f.against != "" && !methods {
 		f.methods = "untuned"
 	}
-	for path := range strings.SplitSeq(f.against, ",") {
-		if _, err := os.Stat(strings.TrimSpace(path)); f.against != "" && err != nil {
-			return fmt.Errorf("%w: -against: %w", kit.ErrUsage, err)
-		}
-	}
 	most := kit.Last(append([]uint64{1e12}, p.budgets...))
 	switch {
 	case f.samples < 1000 || f.samples > most:
@@ -259,6 +253,17 @@ func (p preset) race(ctx context.Context, args []string, out kit.Terminal) error
 	var err error
 	t.entrants, err = lineup(cmp.Or(t.methods, survivalists))
 	makers, lacks := p.makers(&t.flags)
+	if t.file, t.describe = t.name, "in full"; t.Quick {
+		t.describe = "quick"
+	}
+	if t.form != "" {
+		t.describe += ", " + t.weights.String()
+	}
+	for path := range strings.SplitSeq(t.against, ",") {
+		if _, bad := t.rivalsOf(strings.TrimSpace(path)); t.against != "" && err == nil {
+			err = bad
+		}
+	}
 	if err := kit.FirstOf(err, lacks); err != nil {
 		return err
 	}
@@ -288,13 +293,6 @@ func (p preset) race(ctx context.Context, args []string, out kit.Terminal) error
 }
 
 func (t *tournament) prepare(points int) (err error) {
-	t.file, t.describe = t.name, "in full"
-	if t.Quick {
-		t.describe = "quick"
-	}
-	if t.form != "" {
-		t.describe += ", " + t.weights.String()
-	}
 	t.budgets = slices.DeleteFunc(slices.Clone(t.budgets), func(b uint64) bool { return b > t.samples })
 	if t.marks = t.budgets; points > 0 {
 		t.budgets, t.marks = []uint64{t.samples}, spread(t.samples, points)

@@ -127,17 +127,25 @@ func (t *tournament) readRivals(files string) (rivals, error) {
 	return best, nil
 }
 
-func (t *tournament) readFile(best rivals, path string) error {
-	text, err := os.ReadFile(path)
-	if err != nil {
-		return err
+// rivalsOf reads a file of this very race.
+func (t *tournament) rivalsOf(path string) (text []byte, err error) {
+	if text, err = os.ReadFile(path); err != nil {
+		return nil, fmt.Errorf("%w: -against: %w", kit.ErrUsage, err)
 	}
 	head := append(strings.Split(string(text), "\n"), "", "")
 	for i, want := range t.settled() {
 		if head[i] != want {
-			return fmt.Errorf("%s:%d: the rivals are of another race, %q; this one is %q", path, i+1,
+			return nil, fmt.Errorf("%s:%d: the rivals are of another race, %q; this one is %q", path, i+1,
 				strings.TrimPrefix(head[i], "# "), want[2:])
 		}
+	}
+	return text, nil
+}
+
+func (t *tournament) readFile(best rivals, path string) error {
+	text, err := t.rivalsOf(path)
+	if err != nil {
+		return err
 	}
 	in := csv.NewReader(bytes.NewReader(text))
 	in.Comment, in.FieldsPerRecord = '#', len(rivalColumns)
