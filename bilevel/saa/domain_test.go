@@ -49,10 +49,7 @@ func ridge(t *testing.T, seed, terms uint64) *auto.Problem {
 
 // Down the flats of exp(x) no run ends by overflow, or away from a stationary point without a word.
 func TestNoBounds(t *testing.T) {
-	for seed := range uint64(10) {
-		if seed > 2 && testing.Short() {
-			break
-		}
+	for seed := range reps(10, 2) {
 		for _, terms := range []uint64{0, 40} {
 			p := ridge(t, seed, terms)
 			for _, m := range []bilevel.Method{saa.Newton{}, saa.ByProducts{}} {
@@ -68,10 +65,7 @@ func TestNoBounds(t *testing.T) {
 // Down a flat, ℓ may not grow as y* seems to allow, and x_i stays where the samples know it: few runs
 // are led astray, those of sums are told, and few entries of x on streams go far.
 func TestFlatsMislead(t *testing.T) {
-	runs := uint64(40)
-	if testing.Short() {
-		runs = 8
-	}
+	runs := reps(40, 8)
 	for _, terms := range []uint64{0, 40} {
 		astray, far, saddles := 0, 0, 0
 		for seed := range runs {
@@ -207,8 +201,8 @@ func TestRunsOff(t *testing.T) {
 	}
 }
 
-// The length exp(x) of 7 radial features: F is .23 at the start, .002 at −1.5, and .25 above 0, where 20 of these runs
-// ended that read no middle of a step, and 4 do.
+// The length exp(x) of 7 radial features: F is .23 at the start, .002 at −1.5, and .25 above 0, where 20 of 160 ended
+// without middles, and 4 with.
 func TestValley(t *testing.T) {
 	if testing.Short() {
 		t.Skip("needs ten seconds")
@@ -227,11 +221,11 @@ func TestValley(t *testing.T) {
 		G: func(x, y auto.Vec, s bilevel.Sample) auto.Num {
 			return loss(x, y, s, 2).Add(y.SquaredNorm().Scale(0.01))
 		}})), 0
-	for seed := range uint64(160) {
+	for seed := range uint64(80) {
 		_, r := solved(t, p, saa.Newton{}, bilevel.Options{X0: []float64{-4}, Set: bilevel.UniformBox(1, -6, 4), Seed: seed}, bilevel.Run{Xi: 150})
 		far += map[bool]int{true: 1}[r.X[0] > 0]
 	}
-	assert.LessOrEqual(t, far, 10)
+	assert.LessOrEqual(t, far, 5)
 	shift := func(s bilevel.Sample) auto.Vec {
 		return auto.Data([]float64{noise(s, 3), noise(s, 4), noise(s, 5)}).Scale(0.3)
 	}

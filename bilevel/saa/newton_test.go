@@ -30,6 +30,13 @@ func noisy(size float64, o quadratic.Options) quadratic.Options {
 	return o
 }
 
+func reps(full, short uint64) uint64 {
+	if testing.Short() {
+		return short
+	}
+	return full
+}
+
 func solved(t *testing.T, p bilevel.Problem, m bilevel.Method, o bilevel.Options,
 	run bilevel.Run) (*bilevel.Solver, bilevel.Result) {
 	t.Helper()
@@ -61,10 +68,7 @@ func start(x []float64, seed uint64) []float64 {
 // On streams the mean error is the least that the samples allow, within what 24 runs can tell.
 func TestStreamsAtTheLimit(t *testing.T) {
 	const runs = 24
-	marks := []uint64{300, 1000, 5000}
-	if testing.Short() {
-		marks = marks[:2]
-	}
+	marks := []uint64{300, 1000, 5000}[:reps(3, 2)]
 	for name, o := range map[string]quadratic.Options{
 		"base":      noisy(0.5, quadratic.Options{Seed: 61}),
 		"loud":      noisy(5, quadratic.Options{Seed: 62}),
@@ -200,17 +204,17 @@ func (p *interrupting) GradG(gy, x, y []float64, phi []bilevel.Sample) error {
 // A run that is interrupted inside a long step, saved there and loaded, ends with the same bits.
 func TestInterruptedInAStep(t *testing.T) {
 	var each, at []int
-	for k := range 100 {
+	for k := 0; k < 100; k += int(reps(1, 3)) {
 		each, at = append(each, max(1+k, 9*k-300)), append(at, 10+40*k)
 	}
 	for _, o := range []quadratic.Options{{Seed: 76, Nonconvex: 1}, {Dx: 4, Dy: 5, Seed: 3}, {Dx: 3, Dy: 2, Seed: 5, Nonconvex: 1}} {
 		o.CrossNorm = 1
 		p := bileveltest.Must(quadratic.New(noisy(1, o)))
-		resumes(t, p, saa.Newton{}, bilevel.Options{Seed: 9, Set: bilevel.NonNegative{}}, bilevel.Run{Phi: 700}, each, 20)
+		resumes(t, p, saa.Newton{}, bilevel.Options{Seed: 9, Set: bilevel.NonNegative{}}, bilevel.Run{Phi: 700}, each, int(reps(20, 6)))
 	}
 	p := bileveltest.Must(quadratic.New(noisy(1, quadratic.Options{Seed: 85, Nonconvex: 9, Dx: 3, Dy: 2})))
 	s := resumes(t, p, saa.ByProducts{Newton: saa.Newton{Calls: 8}}, bilevel.Options{Seed: 3, Set: bilevel.UniformBox(3, -9, 9)},
-		bilevel.Run{Xi: 3000}, at, 20)
+		bilevel.Run{Xi: 3000}, at, int(reps(20, 6)))
 	assert.Zero(t, testing.AllocsPerRun(1500, func() { _ = s.Step() }))
 }
 
@@ -262,7 +266,7 @@ func resumes(t *testing.T, q bilevel.Problem, m bilevel.Method, o bilevel.Option
 // Run.Gap stops where it says: of 30 runs, 28 have at most three times the gap left, and half hardly
 // more than the gap.
 func TestGapStops(t *testing.T) {
-	for i, c := range []struct {
+	for _, c := range []struct {
 		o   quadratic.Options
 		gap float64
 	}{
@@ -273,10 +277,7 @@ func TestGapStops(t *testing.T) {
 		{noisy(0.5, quadratic.Options{Seed: 55, CrossNorm: 3, LP: 1e4}), 1e-4},
 		{noisy(0.5, quadratic.Options{Seed: 56, CrossNorm: 3, Terms: 200}), 1e-4},
 		{quadratic.Options{Seed: 57, LG: 100, LP: 100}, 1e-12},
-	} {
-		if i > 1 && testing.Short() {
-			break
-		}
+	}[:reps(7, 2)] {
 		p := bileveltest.Must(quadratic.New(c.o))
 		x, best := p.Optimum()
 		var left []float64
@@ -448,7 +449,7 @@ func TestGapAtABound(t *testing.T) {
 		},
 		G: func(_, y auto.Vec, i bilevel.Sample) auto.Num { return y.Shift(noise(i, 8) - 1).SquaredNorm() }}))
 	early := 0
-	for seed := range uint64(60) {
+	for seed := range reps(60, 20) {
 		_, r := solved(t, p, saa.Newton{}, bilevel.Options{Set: bilevel.UniformBox(1, 0, 1), Seed: seed}, bilevel.Run{Gap: 1e-5, Xi: 9000})
 		if r.Reason == bilevel.GapReached {
 			early++
@@ -480,7 +481,7 @@ func TestFactorisationResumes(t *testing.T) {
 		}})
 	require.NoError(t, err)
 	o := bilevel.Options{X0: slices.Repeat([]float64{1}, dx), Seed: 1}
-	resumes(t, p, saa.Newton{}, o, bilevel.Run{Xi: 8000}, []int{8000}, 1)
+	resumes(t, p, saa.Newton{}, o, bilevel.Run{Xi: 4000}, []int{8000}, 1)
 	o.Seed = 6 // credit ends with what a step to be done again asked of B
 	resumes(t, p, saa.Newton{Calls: 8}, o, bilevel.Run{Xi: 800}, []int{7615, 7694, 7772}, 3)
 }

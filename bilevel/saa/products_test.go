@@ -55,10 +55,7 @@ func perRow(t *testing.T, n, dim, of int, seed uint64, share float64) (*hyperopt
 
 // A weight for each of 5,000 rows arrives in three passes, in less memory than a matrix of them would take.
 func TestAWeightForEachRow(t *testing.T) {
-	n, dim := 5000, 50
-	if testing.Short() {
-		n, dim = 1000, 20
-	}
+	n, dim := int(reps(5000, 1000)), int(reps(50, 20))
 	p, o := perRow(t, n, dim, n/2, 1, 0.3)
 	o.UpperBatch, o.LowerBatch = 50, 100
 	var before, after runtime.MemStats
@@ -173,8 +170,9 @@ func TestStreamByProducts(t *testing.T) {
 	x, best := p.Optimum()
 	limit := bileveltest.Must(observe.LocalLimit(p, x, observe.LimitOptions{Seed: 1, Draws: 2000}))
 	ratio, gap := 0.0, 0.0
-	const runs, n = 12, 5120 // 2(30+10) doubled
-	for seed := range uint64(runs) {
+	const n = 5120 // 2(30+10) doubled
+	runs := reps(12, 4)
+	for seed := range runs {
 		x0 := start(x, seed)
 		for i := range x0 {
 			x0[i] *= 1e4
@@ -183,8 +181,8 @@ func TestStreamByProducts(t *testing.T) {
 			bilevel.Run{Xi: n})
 		f := bileveltest.Must(p.Objective(nil, r.X))
 		h, _ := s.Health()
-		ratio += (f - best) / limit.At(n, n) / runs
-		gap += h.Gap / limit.At(n, n) / runs
+		ratio += (f - best) / limit.At(n, n) / float64(runs)
+		gap += h.Gap / limit.At(n, n) / float64(runs)
 		assert.Less(t, s.Counts().Evaluations(), uint64(90*n))
 		assert.Less(t, h.Gradient, h.StdErr/2)
 	}
@@ -259,14 +257,14 @@ func logWeights(t *testing.T, n, dim int, c float64) *auto.Problem {
 // ℓ is short where f and g curve along x_i, or its effect on y* grows: a sum arrives, and streams come near.
 func TestRowsOfExpWeights(t *testing.T) {
 	if testing.Short() {
-		t.Skip("needs half a minute")
+		t.Skip("needs ten seconds")
 	}
 	for n, most := range map[int]float64{60: 0.3, 300: 0.25} { // .677 and .544 at the start; .37 without reach
 		p := logWeights(t, n, 5, 1e-4)
 		truth, o := implicit.NewTruth(p), bilevel.Options{UpperBatch: 10, LowerBatch: 10}
 		_, r := solved(t, p, saa.Newton{}, o, bilevel.Run{Phi: uint64(n * 8)})
 		assert.True(t, n < 300 || r.Reason == bilevel.Arrived)
-		runs, mean := uint64(max(960/n, 2)), 0.0
+		runs, mean := uint64(max(300/n, 1)), 0.0
 		for o.Seed = 3; o.Seed < 3+runs; o.Seed++ {
 			r, _ = bileveltest.Must(bilevel.New(stream.Of(p), saa.Newton{}, o)).Run(t.Context(), bilevel.Run{Phi: 3280})
 			f, err := truth.Objective(nil, r.X)
@@ -345,10 +343,7 @@ func (p *rare) CrossG(c *mat.Dense, _, _ []float64, phi []bilevel.Sample) error 
 // Rare events of any weight diverge no run, as a stream and as a sum, with and without a box. From 40
 // expected events on none ends above where it began, and a sum is solved in four passes.
 func TestRareEvents(t *testing.T) {
-	runs := uint64(20)
-	if testing.Short() {
-		runs = 5
-	}
+	runs := reps(20, 3)
 	for _, terms := range []uint64{0, 1000} {
 		for _, set := range []bilevel.Set{bilevel.Space{}, bilevel.UniformBox(2, -10, 10)} {
 			for _, w := range []float64{5, 30, 100, 600} {
