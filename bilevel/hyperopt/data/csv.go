@@ -3,6 +3,7 @@ package data
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"encoding/csv"
 	"errors"
 	"fmt"
@@ -63,9 +64,12 @@ func (d *Data) readRecords(rd *records, lab *labels, opt *ReadOptions) error {
 	if err != nil {
 		return err
 	}
-	rd.layout, l.commas, l.numerals = l, commas, make([]numerals, len(names))
+	rd.layout, l.commas = l, commas
+	for _, j := range l.keep {
+		l.numerals = append(l.numerals, numerals{column: j})
+	}
 	if l.target >= 0 {
-		d.LabelName = l.names[l.target]
+		d.LabelName, l.numerals = l.names[l.target], append(l.numerals, numerals{column: l.target})
 	}
 	d.Features, d.Dim = pick(l.names, l.keep), len(l.keep)
 	if opt.Headerless {
@@ -84,11 +88,13 @@ func (d *Data) readRecords(rd *records, lab *labels, opt *ReadOptions) error {
 	if len(d.Label) == 0 {
 		return errors.New("no rows")
 	}
-	for j, c := range l.numerals {
-		if c.group != "" && c.whole != "" && !c.decimal && (j == l.target || slices.Contains(l.keep, j)) {
+	for _, c := range l.numerals {
+		k := strings.Count(c.group, ".")
+		other := cmp.Or([]string{c.whole, ""}[k], l.marked[1-k])
+		if c.group != "" && !c.decimal[k] && other != "" {
 			rd.line = c.line
-			return marked{fmt.Errorf("column %s holds %q, but elsewhere %q: a comma before decimals, or between thousands? "+
-				"want digits alone, with a point before decimals", quote(l.names[j]), c.group, c.whole), ErrCell}
+			return marked{fmt.Errorf("column %s holds %q, but elsewhere %q: a mark before decimals, or between thousands? "+
+				"want digits alone, with a point before decimals", quote(l.names[c.column]), c.group, other), ErrCell}
 		}
 	}
 	if opt.wide() {
@@ -238,25 +244,31 @@ func decimalPoints(fields []string) {
 	}
 }
 
-// numerals tell decimal commas from those between thousands.
+// numerals tell a column's decimal marks from those between thousands.
 type numerals struct {
-	group, whole string // as 6,337 and 612
-	line         int    // of group
-	decimal      bool   // as 0,5
+	column       int
+	group, whole string  // as 6,337 or 6.337, and 612
+	line         int     // of group
+	decimal      [2]bool // as 0,5 and 0.5
 }
 
-var grouped = regexp.MustCompile(`^[+-]?[1-9]\d?\d?,\d{3}$`)
+var grouped = regexp.MustCompile(`^[+-]?[1-9]\d?\d?[,.]\d{3}$`)
 
 func (l *layout) note(fields []string, line int) {
-	for j := range min(len(fields), len(l.numerals)) {
-		c, s := &l.numerals[j], strings.TrimSpace(fields[j])
-		switch comma := strings.Contains(s, ","); {
-		case comma && !grouped.MatchString(s):
-			c.decimal = true
-		case comma:
-			c.group, c.line = s, line
-		case strings.Trim(s, "+-0123456789") == "" && strings.Trim(s, "+-0") != "":
+	for j := range l.numerals {
+		c := &l.numerals[j]
+		s := strings.TrimSpace(fields[c.column])
+		mark := strings.Trim(s, "+-0123456789")
+		k := strings.Index(",.", mark)
+		switch {
+		case k < 0:
+		case mark == "" && strings.Trim(s, "+-0") != "":
 			c.whole = s
+		case mark == "":
+		case grouped.MatchString(s):
+			c.group, c.line, l.marked[k] = s, line, s
+		default:
+			c.decimal[k], l.marked[k] = true, s
 		}
 	}
 }

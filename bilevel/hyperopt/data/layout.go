@@ -11,12 +11,13 @@ import (
 
 type layout struct {
 	names  []string // of all columns, trimmed and in UTF-8
-	target int      // the column of labels, −1 for none
-	id     int      // the column of names of rows, −1 for none
-	keep   []int    // the columns that are features, in their order
+	target int      // −1: none
+	id     int      // −1: none
+	keep   []int    // the features, in their order
 	commas bool     // numbers may have decimal commas
 
 	numerals []numerals
+	marked   [2]string // a number with a comma, with a point
 }
 
 func newLayout(first []string, opt *ReadOptions) (l *layout, err error) {
@@ -134,10 +135,8 @@ func (l *layout) match(free []bool, fixed []string, opt *ReadOptions) error {
 	if opt.Unlabelled {
 		return nil
 	}
-	if opt.LabelColumn != "" {
-		if j, err := l.index(opt.LabelColumn, free); err == nil {
-			l.target, free[j] = j, false
-		}
+	if j, err := l.index(opt.LabelColumn, free); err == nil && opt.LabelColumn != "" {
+		l.target, free[j] = j, false
 	}
 	rest := l.rest(free, opt)
 	if n := len(rest) - 1; n >= 0 && opt.LabelColumn == "" && (n == 0 || rest[n] == len(free)-1) {
@@ -188,7 +187,7 @@ func newClass[T text](s T) class {
 
 type labels struct {
 	regression bool
-	rest       bool // classes[0] stands against the rest
+	rest       bool // classes[1] stands against the rest
 	forced     bool // there are no other classes
 	most       int  // number of classes
 	classes    []class
@@ -200,19 +199,19 @@ func newLabels(opt *ReadOptions) (l *labels, err error) {
 		l.most = mostClasses
 	}
 	if opt.Class != "" {
-		l.rest, l.classes = true, []class{newClass(opt.Class)}
+		c := newClass(opt.Class)
+		l.rest, l.classes = true, []class{{name: "not " + c.name}, c}
 		if l.regression {
 			err = fmt.Errorf("data: ReadOptions.Class: want Regression false")
 		}
 		return l, err
 	}
-	for k, name := range opt.Classes {
+	for _, name := range opt.Classes {
 		c := newClass(name)
-		for j, other := range l.classes {
-			if l.regression || other.name == c.name {
-				err = fmt.Errorf("data: ReadOptions.Classes: want two different names, and Regression false")
-			} else if c.number && other.number && c.value == other.value && math.Abs(c.value) < 1<<53 {
-				err = fmt.Errorf("data: ReadOptions.Classes: %q and %q are the same number", opt.Classes[j], opt.Classes[k])
+		for _, other := range l.classes {
+			same := c.number && other.number && c.value == other.value && math.Abs(c.value) < 1<<53
+			if l.regression || same || other.name == c.name {
+				err = fmt.Errorf("data: ReadOptions.Classes: %q: want names and numbers that differ, and Regression false", opt.Classes)
 			}
 		}
 		l.forced, l.classes = true, append(l.classes, c)
@@ -231,9 +230,6 @@ func labelOf[T text](l *labels, s T) (label float64, err error) {
 	number := err == nil
 	for k, c := range l.classes {
 		if c.number == number && c.value == v && (number && math.Abs(v) < 1<<53 || c.name == toUTF8(string(s))) {
-			if l.rest {
-				k = 1
-			}
 			return float64(k), nil
 		}
 	}
@@ -269,9 +265,7 @@ func (l *labels) finish(label []float64, unlabelled bool) (names []string) {
 	}
 	classes := slices.Clone(l.classes)
 	switch first := classes[0]; {
-	case l.rest:
-		classes = []class{{name: "not " + first.name}, first}
-	case l.forced:
+	case l.rest, l.forced:
 	case len(classes) == 1 && first.number && (first.value == 1 || first.value == 2):
 		classes = []class{{}, first}
 	case len(classes) == 1:
@@ -282,11 +276,8 @@ func (l *labels) finish(label []float64, unlabelled bool) (names []string) {
 		})
 	}
 	for i, code := range label {
-		if !l.rest {
-			code = float64(slices.Index(classes, l.classes[int(code)]))
-		}
-		if label[i] = code; len(classes) == 2 {
-			label[i] = 2*code - 1
+		if label[i] = float64(slices.Index(classes, l.classes[int(code)])); len(classes) == 2 {
+			label[i] = 2*label[i] - 1
 		}
 	}
 	for _, c := range classes {

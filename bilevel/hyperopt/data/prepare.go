@@ -170,22 +170,19 @@ func (s *Scaler) fill(z, d *Data) error {
 			"zero: use MaxAbs", rows, len(filled), len(d.Val))
 	}
 	z.RowPtr, z.Col, z.Val = []int{0}, nil, nil
+	filled = append(filled, math.MaxInt32)
 	for i := range rows {
-		zeros := filled
-		add := func(c int32, v float64) { // the difference itself may overflow
-			z.Col, z.Val = append(z.Col, c), append(z.Val, (v/2-s.Shift[c]/2)*s.Factor[c]*2)
-		}
 		col, val := d.Row(i)
-		for k, c := range col {
-			for ; len(zeros) > 0 && zeros[0] <= c; zeros = zeros[1:] {
-				if zeros[0] < c {
-					add(zeros[0], 0)
-				}
+		for k, f := 0, 0; k < len(col) || f < len(filled)-1; {
+			c, v := filled[f], 0.0
+			if k < len(col) && col[k] <= c {
+				c, v, k = col[k], val[k], k+1
 			}
-			add(c, val[k])
-		}
-		for _, c := range zeros {
-			add(c, 0)
+			if c == filled[f] {
+				f++
+			}
+			v = (v/2 - s.Shift[c]/2) * s.Factor[c] * 2 // the difference itself may overflow
+			z.Col, z.Val = append(z.Col, c), append(z.Val, v)
 		}
 		z.RowPtr = append(z.RowPtr, len(z.Col))
 	}

@@ -83,7 +83,9 @@ func TestReadCSVRefuses(t *testing.T) {
 		{"a,b\n1e400,1\n", none, 2, "too large", "cell"},
 		{"a,b\nx,1\n", none, 2, "not a number", "cell number"},
 		{"a,b\n\"1,234.50\",1\n", none, 2, "separators of thousands", "cell"},
-		{"a\tb\n612\t1\n6,337\t2\n", none, 3, `column "a" holds "6,337", but elsewhere "612": a comma`, "cell"},
+		{"a\tb\n612\t1\n6,337\t2\n", none, 3, `column "a" holds "6,337", but elsewhere "612": a mark`, "cell"},
+		{"a\tb\n1,436\t1\n425.7\t2\n", none, 2, `column "a" holds "1,436", but elsewhere "425.7"`, "cell"},
+		{"a;b;c\n612;0,5;1\n6.337;1,2;2\n", none, 3, `column "a" holds "6.337", but elsewhere "1,2": a mark`, "cell"},
 		{"a;b\n1.234,50;1\n", none, 2, "separators of thousands", "cell"},
 		{"a,b\n$5,1\n", none, 2, "a unit", "cell"},
 		{"a,b\n−5,1\n", none, 2, "a minus that is no hyphen", "cell"},
@@ -127,7 +129,7 @@ func TestReadCSVRefuses(t *testing.T) {
 		{"a,b,z\n1,2,3\n", named, 1, `column "z" is neither the label`, ""},
 		{"a,b,z\n1,2,3\n", dropped, 1, "the columns are the features alone", "unlabelled"},
 	})
-	mustCSV(t, "a;b\n612;1\n6,337;2\n0,5;1\n", none)
+	mustCSV(t, "a;b;c\n612;1.234;1\n6,337;0.5;2\n0,5;0;1\n", none)
 	_, err := ReadCSV(io.MultiReader(strings.NewReader("a,b\n1,1\n\""), zeros{}), "endless", none)
 	requireSyntax(t, err, "endless", 2, "record is longer than")
 	var names strings.Builder
@@ -137,11 +139,11 @@ func TestReadCSVRefuses(t *testing.T) {
 	_, err = ReadCSV(strings.NewReader(names.String()), "t", ReadOptions{Categorical: true})
 	assert.ErrorContains(t, err, `column "n" holds 101 different texts in 101 rows`)
 	for want, opt := range map[string]ReadOptions{
-		`ReadOptions.Impute: "zero"`:           {Impute: "zero"},
-		"ReadOptions.Classes: want two differ": {Classes: []string{"a", "a"}},
-		"are the same number":                  {Classes: []string{"1", "+1"}},
-		"and Regression false":                 {Classes: []string{"a", "b"}, Regression: true},
-		"ReadOptions.Class: want":              {Class: "a", Regression: true},
+		`ReadOptions.Impute: "zero"`:      {Impute: "zero"},
+		`Classes: ["a" "a"]: want names`:  {Classes: []string{"a", "a"}},
+		`Classes: ["1" "+1"]: want names`: {Classes: []string{"1", "+1"}},
+		"and Regression false":            {Classes: []string{"a", "b"}, Regression: true},
+		"ReadOptions.Class: want":         {Class: "a", Regression: true},
 	} {
 		_, err := ReadCSV(strings.NewReader(shop), "t", opt)
 		require.ErrorContains(t, err, want)
