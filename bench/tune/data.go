@@ -1,6 +1,7 @@
 package tune
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -53,7 +54,7 @@ func readData(o options, paths []string) (*dataSet, error) {
 	var sets []*data.Data
 	for _, path := range paths {
 		d, file, err := kit.OpenData(path,
-			data.ReadOptions{LabelColumn: o.Label, Regression: regression, Classes: s.classes, Class: o.Class, Several: true,
+			data.ReadOptions{LabelColumn: cmp.Or(o.Label, s.label), Regression: regression, Classes: s.classes, Class: o.Class, Several: true,
 				Categorical: o.Categorical, Impute: o.Impute, Drop: o.Drop, ID: o.ID, Columns: s.columns,
 				Features: s.features, Headerless: o.Headerless})
 		if err != nil {
