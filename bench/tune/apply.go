@@ -18,9 +18,7 @@ func applyModel(o options, path string, out kit.Terminal) error {
 	if err != nil {
 		return err
 	}
-	if o.Label != "" {
-		m.Options.Label = o.Label
-	}
+	m.Options.Label = cmp.Or(o.Label, m.Options.Label)
 	d, labelled, err := m.open(o, path)
 	if err != nil {
 		return err

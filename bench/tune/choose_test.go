@@ -6,6 +6,7 @@ import (
 	"io"
 	"math"
 	"math/rand/v2"
+	"regexp"
 	"runtime"
 	"slices"
 	"strings"
@@ -50,6 +51,9 @@ func TestTuneChooses(t *testing.T) {
 	assert.Equal(t, 600, m.Choice.Rows)
 	assert.Less(t, chosen(m).Test["loss"], m.Results[1].Test["loss"])
 	assert.Less(t, m.Features[0].Weight, m.Features[19].Weight)
+	one := regexp.MustCompile(`(?m)[^,]*(,[01])$`).ReplaceAllString(readText(t, worth(t, 4000, 3, 102)), "7$1")
+	_, _, stdout = tuneWith(t, worth(t, 600, 3, 2), writeText(t, "one.csv", one), "-id", "v19")
+	assert.Contains(t, stdout, "which may be chance, on the 4000 test rows", "all of one name")
 
 	m, _, stdout = tuneWith(t, worth(t, 150, 20, 3), worth(t, 4000, 20, 4))
 	assert.Greater(t, m.Results[1].Share, 0.5, stdout)
@@ -80,8 +84,6 @@ func TestTuneDrops(t *testing.T) {
 	assert.Less(t, chosen(m).Test["loss"], m.Results[1].Test["loss"])
 }
 
-// Of a rare class, the constant is the base rate with a free intercept, and nothing with a penalised
-// one.
 func TestTuneFreeIntercept(t *testing.T) {
 	text := "a,b,y\n"
 	for i := range 400 {
@@ -137,10 +139,14 @@ func TestTuneKin(t *testing.T) {
 			}
 			fmt.Fprintf(text, ",%d\n", i/4%2)
 		}
-		m, _, stdout := tuneWith(t, writeText(t, "kin.csv", text.String()), "-id", "name")
+		path := writeText(t, "kin.csv", text.String())
+		m, _, stdout := tuneWith(t, path, "-id", "name")
 		assert.Equal(t, kind != "categories", chosen(m).HeldOut > 0.6, "labels are chance")
 		assert.Equal(t, kind != "categories", strings.Contains(stdout, "stay in one fold"), kind)
 		assert.Equal(t, kind != "id", strings.Contains(stdout, "test rows stand among the others"), kind)
+		once := searchOn(t, options{Seed: 1, Steps: 1, Solver: solverSAA, ID: "name", Lo: 1, Hi: 2, Loss: "logistic"}, path)
+		trains := func(name string) bool { return slices.Contains(once.parts[0].IDs, name) }
+		assert.False(t, slices.ContainsFunc(slices.Concat(once.parts[1].IDs, once.unseen.IDs), trains), kind)
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"stable/bench/kit"
 	"stable/bilevel/hyperopt"
 	"stable/bilevel/hyperopt/data"
+	"stable/mat"
 )
 
 const (
@@ -192,12 +193,10 @@ func (t *search) cleaned(began time.Time) *result {
 	r := &result{Name: "cleaned rows", Cleaned: true, Lambda: cleaningRidge, y: c.y, seconds: time.Since(began),
 		weights: slices.Repeat([]float64{cleaningRidge}, t.design.Dim), losses: c.losses()}
 	if d := t.design.Dim; c.classes == 2 { // the log-odds
-		r.y = make([]float64, d)
-		for j := range r.y {
-			r.y[j] = c.y[d+j] - c.y[j]
-		}
+		r.y = slices.Clone(c.y[d:])
+		mat.Axpy(r.y, -1, c.y[:d])
 	}
-	r.HeldOut, r.Error = meanOf(r.losses)
+	r.HeldOut, r.Error = meanOf(r.losses, t.kin...)
 	return r
 }
 

@@ -33,7 +33,7 @@ type dataSet struct {
 	lone         []string
 	means        []float64
 	classes      []string
-	kin          []int        // of the design rows
+	kin          []int        // of the rows that judge
 	apart        bool         // these are too few to be dealt
 	design, test *data.Data   // training and validation rows together; test rows
 	split        []*data.Data // training and validation rows, where the user has split them
@@ -48,8 +48,8 @@ type targetScale struct {
 
 const mostFeatures = 4095
 
-func readData(o options, paths []string) (*dataSet, error) {
-	s := &dataSet{target: targetScale{0, 1}}
+func readData(o options, paths []string) (s *dataSet, err error) {
+	s = &dataSet{target: targetScale{0, 1}}
 	regression := o.regression()
 	var sets []*data.Data
 	for _, path := range paths {
@@ -86,20 +86,11 @@ func readData(o options, paths []string) (*dataSet, error) {
 		s.lone = append(s.lone, d.Lone...)
 		sets = append(sets, d)
 	}
-	var err error
 	if s.dim, err = reconcile(sets); err != nil {
 		return nil, err
 	}
 	if len(sets) == 1 { // a quarter of the rows are for the test
-		if of := deal(sets[0], kin(sets[0], sets[0].IDs), regression, 4, o.Seed, 't'); o.ID != "" && of != nil {
-			in, out := inAndOut(of, 0)
-			for k := range 4 { // the nearest to a quarter
-				if i, o := inAndOut(of, k); max(4*len(o)-len(of), len(of)-4*len(o)) < max(4*len(out)-len(of), len(of)-4*len(out)) {
-					in, out = i, o
-				}
-			}
-			sets = []*data.Data{sets[0].Subset(in), sets[0].Subset(out)}
-		} else if sets, err = splitter(sets[0], regression)(o.Seed, 3, 1); err != nil {
+		if sets, err = split(sets[0], kin(sets[0], sets[0].IDs), regression, 4, o.Seed, 't'); err != nil {
 			return nil, err
 		}
 	}
@@ -245,11 +236,21 @@ func narrow(d *data.Data, used []int) *data.Data {
 	return &n
 }
 
-func splitter(d *data.Data, regression bool) func(seed uint64, fractions ...float64) ([]*data.Data, error) {
-	if regression {
-		return d.Split
+// split takes one of equal parts off, the second result; kin stay together where they can.
+func split(d *data.Data, kin []int, regression bool, parts int, seed, key uint64) ([]*data.Data, error) {
+	if of := deal(d, kin, regression, parts, seed, key); of != nil {
+		in, out := inAndOut(of, 0)
+		for k := range parts { // the nearest to its share
+			if i, o := inAndOut(of, k); math.Abs(float64(parts*len(o)-len(of))) < math.Abs(float64(parts*len(out)-len(of))) {
+				in, out = i, o
+			}
+		}
+		return []*data.Data{d.Subset(in), d.Subset(out)}, nil
 	}
-	return d.SplitStratified
+	if regression {
+		return d.Split(seed, float64(parts-1), 1)
+	}
+	return d.SplitStratified(seed, float64(parts-1), 1)
 }
 
 func (s *dataSet) prepare(parts []*data.Data, regression bool) error {

@@ -116,10 +116,7 @@ func (o options) checkpoint(build string, data ...string) string {
 }
 
 func (e *engine) resume(out kit.Terminal) error {
-	if e.path == "" {
-		return nil
-	}
-	if e.fresh {
+	if e.path == "" || e.fresh {
 		return e.forget()
 	}
 	err := kit.FirstOf(atomicfile.Sweep(e.path), e.solver.LoadFile(e.path))

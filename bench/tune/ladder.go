@@ -306,9 +306,8 @@ type candidate struct {
 // half of one. A row is judged by the picks of the resamples without it.
 func bag(list []candidate, seed uint64, margin float64) (picked [resamples]*candidate, losses []float64) {
 	n := len(list[0].losses)
-	counts, total := make([]float64, n), make([]float64, len(list))
+	counts, without, total := make([]float64, n), make([]float64, n), make([]float64, len(list))
 	losses = make([]float64, n)
-	without := make([]float64, n)
 	for b := range picked {
 		clear(counts)
 		rng := rand.New(rand.NewPCG(seed, uint64(b)))
@@ -357,9 +356,7 @@ func (t *search) average() *result {
 	used := make([]int, len(mean.weights))
 	for _, c := range picked {
 		c.of.Share += 1. / resamples
-		for j, v := range c.y {
-			mean.y[j] += v / resamples
-		}
+		mat.Axpy(mean.y, 1./resamples, c.y)
 		for j, w := range c.weights {
 			if w != dropped {
 				mean.weights[j] += 1 / w

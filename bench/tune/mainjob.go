@@ -80,10 +80,9 @@ type singleWeight struct {
 	y         []float64
 }
 
-func newTuning(o options, path string) (*tuning, error) {
-	t := &tuning{options: o, data: path}
+func newTuning(o options, path string) (t *tuning, err error) {
+	t = &tuning{options: o, data: path}
 	var origin kit.Source
-	var err error
 	if t.all, origin, err = kit.OpenData(path, data.ReadOptions{LabelColumn: o.Label}); err != nil {
 		return nil, err
 	}

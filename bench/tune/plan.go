@@ -51,18 +51,20 @@ func (t *search) plan() error {
 		return err
 	}
 	if t.parts = slices.Clone(t.split); t.split == nil {
-		if t.parts, err = splitter(t.design, t.regression())(t.Seed, 2, 1); err != nil {
+		if t.parts, err = split(t.design, t.kin, t.regression(), 3, t.Seed, 's'); err != nil {
 			return err
 		}
 	}
 	const few = 4 // of a class
-	if val := t.parts[1]; t.Solver == solverSAA && fewest(val, t.regression()) >= 2*few {
-		halves, err := splitter(val, t.regression())(t.Seed, 1, 1)
+	judges := t.parts[1]
+	if t.Solver == solverSAA && fewest(judges, t.regression()) >= 2*few {
+		halves, err := split(judges, kin(judges, judges.IDs, nil), t.regression(), 2, t.Seed, 'u')
 		if err != nil {
 			return err
 		}
-		t.parts[1], t.unseen = halves[0], halves[1]
+		t.parts[1], t.unseen, judges = halves[0], halves[1], halves[1]
 	}
+	t.kin = kin(judges, judges.IDs, nil)
 	return nil
 }
 

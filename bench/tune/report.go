@@ -105,7 +105,7 @@ func (t *search) report(w io.Writer) error {
 	}
 	t.reportResults(w)
 	fmt.Fprintf(w, "\nchoice   %v\n", t.choice)
-	if d, e := difference(t.lossesOf(t.test, t.chosen().y), t.lossesOf(t.test, t.results[1].y)); t.choice.index != 1 {
+	if d, e := t.beside(t.results[1]); t.choice.index != 1 {
 		fmt.Fprintf(w, "test     %s on the %d test rows\n", besideOne("loss", d, e), t.test.Rows())
 	}
 	var gone []string
@@ -149,13 +149,18 @@ func (t *search) reportResults(w io.Writer) {
 	fmt.Fprintln(w, "\n→ is handed out; share: of 100 resamples of the held-out rows, those that choose it")
 }
 
+// beside is the test loss less another result's.
+func (t *search) beside(r *result) (mean, deviation float64) {
+	return difference(t.lossesOf(t.test, t.chosen().y), t.lossesOf(t.test, r.y), kin(t.test, t.test.IDs, nil)...)
+}
+
 func besideOne(of string, difference, deviation float64) string {
 	if difference == 0 {
 		return "its " + of + " is that of one weight for all"
 	}
 	side := []string{"above", "below"}[b2i(difference < 0)]
 	s := fmt.Sprintf("its %s is %.3g ± %.2g %s that of one weight for all", of, math.Abs(difference), deviation, side)
-	if math.Abs(difference) <= 2*deviation {
+	if size := math.Abs(difference); size <= 2*deviation || deviation < 1e-9*size { // rows of one kind
 		s += ", which may be chance,"
 	}
 	return s
@@ -189,7 +194,7 @@ func (t *search) warnings() (list []string) {
 		list = append(list, fmt.Sprintf("alone, each of these orders the labels nearly without exception: %s. If it is made of them, "+
 			"or known only after them, leave it out (-drop): the losses above hold for rows that have it", quoted(names)))
 	}
-	if d, e := difference(t.lossesOf(t.test, t.chosen().y), t.lossesOf(t.test, t.results[0].y)); t.chosen().Cleaned && d > 2*e {
+	if d, e := t.beside(t.results[0]); t.chosen().Cleaned && d > 2*e {
 		list = append(list, "the cleaned model does worse than a constant on the test rows: the labels may be right, and rarely what features say")
 	}
 	if d, e := difference(t.chosen().losses, t.results[0].losses, t.kin...); d > 0 && t.chosen().Dropped < len(t.used) {

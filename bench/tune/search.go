@@ -59,15 +59,14 @@ type choice struct {
 // metrics are loss and accuracy, or loss and rmse of a regression, both in units of the target.
 type metrics map[string]float64
 
-func newSearch(o options, set *dataSet) (*search, error) {
-	t := &search{options: o, dataSet: set}
-	if err := t.plan(); err != nil || t.folded() {
+func newSearch(o options, set *dataSet) (t *search, err error) {
+	t = &search{options: o, dataSet: set}
+	if err = t.plan(); err != nil || t.folded() {
 		return t, err
 	}
 	if t.Solver == solverSAA && t.Steps == 0 {
 		t.Steps = max(leastSteps, t.parts[0].Rows())
 	}
-	var err error
 	t.problem, err = o.problem(t.loss(), t.parts[0], t.parts[1])
 	return t, err
 }
@@ -276,7 +275,7 @@ func (t *search) judge(r *result) error {
 			r.weights, r.y = c.weights, c.y
 		} else if t.unseen != nil {
 			r.losses = t.lossesOf(t.unseen, c.y)
-			r.HeldOut, r.Error = meanOf(r.losses)
+			r.HeldOut, r.Error = meanOf(r.losses, t.kin...)
 		}
 	}
 	t.candidates = append(t.candidates, candidate{of: r, losses: r.losses, weights: r.weights, y: r.y})

@@ -38,7 +38,7 @@ free (but for a thousandth of the data's curvature) unless -intercept says other
                     the inverse of its coefficient's mean square on the rung before: the way to the
                     evidence's weights (automatic relevance determination). Features whose weight
                     goes beyond -hi are dropped. The held-out rows choose the weight on each rung.
-                    Rows of one name (-id) are in one fold, and copies if their labels never differ.
+                    Rows of one name (-id) are in one fold, or part of a split, and copies if their labels never differ.
   -solver saa       for many rows, on one split: a constant; one weight; and a weight for each that
                     SAA-Newton, this module's default, finds from it on samples of the rows.
 
