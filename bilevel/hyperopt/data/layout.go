@@ -23,9 +23,8 @@ type layout struct {
 func newLayout(first []string, opt *ReadOptions) (l *layout, err error) {
 	l = &layout{names: first, target: -1, id: -1}
 	if opt.Headerless {
-		l.names = make([]string, len(first))
-		for j := range l.names {
-			l.names[j] = strconv.Itoa(j + 1)
+		for j := range first {
+			first[j] = strconv.Itoa(j + 1)
 		}
 	} else if err := l.check(opt.Drop); err != nil {
 		return nil, err
@@ -45,6 +44,10 @@ func newLayout(first []string, opt *ReadOptions) (l *layout, err error) {
 		free[l.id] = false
 	} else if opt.Headerless && len(fixed) == len(l.names) {
 		fixed = l.names // rows of features alone, whatever their numbers were
+	}
+	absent := func(name string) bool { return !slices.Contains(l.names, name) }
+	if opt.Headerless && fixed != nil && len(fixed) < len(l.names) && slices.ContainsFunc(opt.Drop, absent) {
+		return nil, fmt.Errorf("%d columns lack one to be dropped: want all columns, or the %d features alone", len(l.names), len(fixed))
 	}
 	for _, name := range fixed {
 		j, err := l.index(name, free)

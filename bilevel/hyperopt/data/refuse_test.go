@@ -97,7 +97,7 @@ func TestReadCSVRefuses(t *testing.T) {
 		{"# by hand\nx,1\n", ReadOptions{Headerless: true}, 2, "not a number", "cell number"},
 		{"a,b\n1,\"1,234\"\n", ReadOptions{Regression: true}, 2, "separators of thousands", "label"},
 		{"a,b\n1\"2,1\n", none, 2, "quote", ""},
-		{"a,b\n\"1,1\n", none, 2, "quote", ""},
+		{"a,b\n\"1,1\n2,2\n3,3\n", none, 2, "quote", ""},
 
 		{"a,b\n1,\n", none, 2, "missing", "label missing"},
 		{"a,b\n1,x\n", ReadOptions{Regression: true}, 2, "not a number", "label number"},
@@ -127,6 +127,7 @@ func TestReadCSVRefuses(t *testing.T) {
 		{"a,b,id,y\n1,2,3,4\n", ab, 1, `column "id" is neither the label nor one of the 2 features, which begin "a", "b"`, ""},
 		{"a,b\n1,2\n", ab, 1, "the columns are the features alone", "unlabelled"},
 		{"a,b,z\n1,2,3\n", named, 1, `column "z" is neither the label`, ""},
+		{"1,2,3\n", ReadOptions{Headerless: true, Features: []string{"2", "3"}, Drop: []string{"4"}}, 1, "all columns, or the 2", ""},
 		{"a,b,z\n1,2,3\n", dropped, 1, "the columns are the features alone", "unlabelled"},
 	})
 	mustCSV(t, "a;b;c\n612;1.234;1\n6,337;0.5;2\n0,5;0;1\n", none)
