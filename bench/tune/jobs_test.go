@@ -215,9 +215,7 @@ func TestEngineCurve(t *testing.T) {
 	assert.Len(t, other.f, points)
 	assert.IsIncreasing(t, other.samples)
 
-	ctx, cancel := context.WithCancel(context.Background())
-	cancel()
-	assert.ErrorIs(t, r.reference(ctx, kit.NewProgress(kit.Terminal{})), context.Canceled)
+	assert.ErrorIs(t, r.reference(&countdown{Context: context.Background()}, kit.NewProgress(kit.Terminal{})), context.Canceled)
 }
 
 func TestCheckpointIdentity(t *testing.T) {
@@ -320,8 +318,7 @@ func TestTune(t *testing.T) {
 	assert.Equal(t, "mean radius", m.Features[0].Name)
 	assert.Equal(t, rowCounts{Design: 427, Folds: 5, Test: 142}, m.Rows)
 	assert.Greater(t, one.Share, 0.5) // 30 weights overfit 427 rows
-	sum := kit.Must(kit.Digest(cancer))
-	assert.Equal(t, []dataFile{{cancer, sum, 569}}, m.Files)
+	assert.Equal(t, []dataFile{{cancer, kit.Must(kit.Digest(cancer)), 569}}, m.Files)
 
 	dir := filepath.Dir(path)
 	assert.Greater(t, len(cells(readText(t, dir, "tune.csv"))), 30)
