@@ -77,7 +77,7 @@ func TestRefuses(t *testing.T) {
 		{2, `-impute is "zero", want median or mean`, []string{two, "-impute", "zero"}},
 		{1, `renamed.csv:1: no column is named "b"; there are "a", "c", "y"`, []string{two, renamed}},
 		{1, "two.csv has 2 features, another file 3", []string{two, writeText(t, "w.svm", "0 3:1\n1 1:1\n")}},
-		{1, "0 features", []string{writeText(t, "none.svm", rows(8, "1\n0"))}},
+		{1, "no column beside the label tells", []string{writeText(t, "none.svm", rows(8, "1\n0"))}},
 		{0, "features 4096,", []string{writeText(t, "wide.svm", rows(8, wide+"\n0 1:1"))}},
 		{2, "-solver saa takes 4095 features, and there are 4096", []string{writeText(t, "wide.svm", rows(8, wide+"\n0 1:1")), "-solver", "saa"}},
 		{1, "wide.svm: 4097 features with a value other than 0 in the 4512 rows that are not for the test, want 1 to 4095",

@@ -41,7 +41,7 @@ func newLayout(first []string, opt *ReadOptions) (l *layout, err error) {
 		if l.id, err = l.index(opt.ID, free); err != nil {
 			return nil, err
 		}
-		free[l.id] = false
+		free[l.id] = slices.Contains(fixed, opt.ID)
 	} else if opt.Headerless && len(fixed) == len(l.names) {
 		fixed = l.names // rows of features alone, whatever their numbers were
 	}

@@ -131,6 +131,7 @@ func TestReadCSVRefuses(t *testing.T) {
 		{"a,b,z\n1,2,3\n", dropped, 1, "the columns are the features alone", "unlabelled"},
 	})
 	mustCSV(t, "a;b;c\n612;1.234;1\n6,337;0.5;2\n0,5;0;1\n", none)
+	assert.Equal(t, []string{"1"}, mustCSV(t, "a,b,y\n1,2,3\n", ReadOptions{Features: []string{"a", "b"}, ID: "a"}).IDs)
 	_, err := ReadCSV(io.MultiReader(strings.NewReader("a,b\n1,1\n\""), zeros{}), "endless", none)
 	requireSyntax(t, err, "endless", 2, "record is longer than")
 	var names strings.Builder
