@@ -54,8 +54,8 @@ func readData(o options, paths []string) (s *dataSet, err error) {
 	var sets []*data.Data
 	for _, path := range paths {
 		d, file, err := kit.OpenData(path,
-			data.ReadOptions{LabelColumn: cmp.Or(o.Label, s.label), Regression: regression, Classes: s.classes, Class: o.Class, Several: true,
-				Categorical: o.Categorical, Impute: o.Impute, Drop: o.Drop, ID: o.ID, Columns: s.columns,
+			data.ReadOptions{LabelColumn: cmp.Or(o.Label, s.label), Regression: regression, Classes: s.classes, Class: o.Class,
+				Several: true, Categorical: o.Categorical, Impute: o.Impute, Drop: o.Drop, ID: o.ID, Columns: s.columns,
 				Features: s.features, Headerless: o.Headerless})
 		if err != nil {
 			return nil, hint(err, regression)
@@ -265,8 +265,8 @@ func (s *dataSet) prepare(parts []*data.Data, regression bool) error {
 	s.used = findUsed(design)
 	most := mostFeatures / []int{1, len(s.classes)}[b2i(len(s.classes) > 2)]
 	if n := len(s.used); n == 0 || n > max(most, most*most/design.Rows()) { // few rows take their own coordinates
-		return fmt.Errorf("%s: %d features with a value other than 0 in the %d rows that are not for the test, want 1 to %d (more with fewer rows): %s",
-			s.files[0].Path, n, design.Rows(), max(most, most*most/design.Rows()),
+		return fmt.Errorf("%s: %d features with a value other than 0 in the %d rows that are not for the test, "+
+			"want 1 to %d (more with fewer rows): %s", s.files[0].Path, n, design.Rows(), max(most, most*most/design.Rows()),
 			[]string{"leave out those that few rows hold", "no column beside the label tells rows apart"}[b2i(n == 0)])
 	}
 	all := append([]*data.Data{design}, parts...)

@@ -215,7 +215,7 @@ func TestEngineCurve(t *testing.T) {
 	assert.Len(t, other.f, points)
 	assert.IsIncreasing(t, other.samples)
 
-	assert.ErrorIs(t, r.reference(&countdown{Context: context.Background()}, kit.NewProgress(kit.Terminal{})), context.Canceled)
+	assert.ErrorIs(t, r.reference(&countdown{Context: context.TODO()}, kit.NewProgress(kit.Terminal{})), context.Canceled)
 }
 
 func TestCheckpointIdentity(t *testing.T) {

@@ -47,7 +47,7 @@ func newLayout(first []string, opt *ReadOptions) (l *layout, err error) {
 	}
 	absent := func(name string) bool { return !slices.Contains(l.names, name) }
 	if opt.Headerless && fixed != nil && len(fixed) < len(l.names) && slices.ContainsFunc(opt.Drop, absent) {
-		return nil, fmt.Errorf("%d columns lack one to be dropped: want all columns, or the %d features alone", len(l.names), len(fixed))
+		return nil, fmt.Errorf("%d columns lack one to be dropped: want all, or the %d features alone", len(l.names), len(fixed))
 	}
 	for _, name := range fixed {
 		j, err := l.index(name, free)

@@ -127,7 +127,7 @@ func TestReadCSVRefuses(t *testing.T) {
 		{"a,b,id,y\n1,2,3,4\n", ab, 1, `column "id" is neither the label nor one of the 2 features, which begin "a", "b"`, ""},
 		{"a,b\n1,2\n", ab, 1, "the columns are the features alone", "unlabelled"},
 		{"a,b,z\n1,2,3\n", named, 1, `column "z" is neither the label`, ""},
-		{"1,2,3\n", ReadOptions{Headerless: true, Features: []string{"2", "3"}, Drop: []string{"4"}}, 1, "all columns, or the 2", ""},
+		{"1,2,3\n", ReadOptions{Headerless: true, Features: []string{"2", "3"}, Drop: []string{"4"}}, 1, "all, or the 2", ""},
 		{"a,b,z\n1,2,3\n", dropped, 1, "the columns are the features alone", "unlabelled"},
 	})
 	mustCSV(t, "a;b;c\n612;1.234;1\n6,337;0.5;2\n0,5;0;1\n", none)
