@@ -54,7 +54,7 @@
 //	back     returns to z_r, and reads it, where ‖y‖_H has grown fourfold
 //	share    else on a part, the first n samples, asked at z and z⁺: the sums at z⁺ are those at z and N/n times the
 //	         change of its own; n = D‖x⁺ − x_a‖²_M/(.3²stat), D ≥ 1 the variance of a sample's share of h⁺ − h, over
-//	         ‖s‖²_M. If n > N/4, or all are due, N/16 scout first: whether the step fails, and where y settles
+//	         ‖s‖²_M; but on all where n > N/4, or where they are due
 //	sees     but on all, if the part is off by half in g_xyᵀs, or h scatters half as much: it may lack rare samples
 //	doubt    or if the standard error of h⁺ − h, between bins of the part, is above .3√stat, unless the step fails
 //	Does it stand?

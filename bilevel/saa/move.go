@@ -121,15 +121,14 @@ func (m *newton) move(it *bilevel.Iteration) (more bool, err error) {
 		return false, nil
 	}
 	good, credit, rough, before, asked, read := false, m.credit, m.rough, m.radius, m.askedN, m.readN
-	scout := false
 	m.askedN = m.n()
-	if m.partN, scout = m.share(stat); m.partN > 0 {
+	if m.partN = m.share(stat); m.partN > 0 {
 		if err = m.askPart(it, p); !m.sees() {
-			m.partN, scout = 0, false
+			m.partN = 0
 		}
 	}
 	if err == nil {
-		good, err = m.try(it, scout)
+		good, err = m.try(it, false)
 	}
 	if m.partN = 0; errors.Is(err, errPart) {
 		good, err = m.try(it, true)
@@ -233,25 +232,21 @@ func (m *newton) narrows() bool {
 // errPart says that a part tells too little of a step.
 var errPart = errors.New("saa: the part is too small")
 
-// share is the number of samples on which a step changes h as on all, to a share of its standard error.
-// Where that is above a quarter of them, or all are due, a part scouts: it may say that the step fails.
-func (m *newton) share(stat float64) (of int, scout bool) {
+// share is the number of samples on which a step changes h as on all, to a share of its standard error; 0: all.
+func (m *newton) share(stat float64) int {
 	p, c, n := m.now, m.curve, m.sides[1].n
-	if !m.lockstep() || p.n != [2]float64{float64(n), float64(n)} {
-		return 0, false
+	if !m.lockstep() || p.n != [2]float64{float64(n), float64(n)} || m.checked == 0 || n >= reread*m.readN || !m.near() {
+		return 0
 	}
 	for i, x := range p.x {
 		c.x[i] = x - p.readX[i]
 	}
-	way, least := c.norm(c.x, m.step.s, p.unit), float64(c.rowSamples(len(p.x)))
-	need := max(least, max(1, m.rough)*way*way/(partly*partly*stat))
-	if scout = m.checked == 0 || n >= reread*m.readN || !m.near() || need > float64(n)/4; scout {
-		need = max(least, scouts*float64(n))
-	}
+	way := c.norm(c.x, m.step.s, p.unit)
+	need := max(float64(c.rowSamples(len(p.x))), max(1, m.rough)*way*way/(partly*partly*stat))
 	if need > float64(n)/4 {
-		return 0, false
+		return 0
 	}
-	return int(need), scout
+	return int(need)
 }
 
 // arrived says that no free entry has a gradient above rounding, and y none; or that steps promise less than

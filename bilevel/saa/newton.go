@@ -18,7 +18,6 @@ const (
 	solved   = 1. / 64  // what a step must promise to be read in the same block, over stat
 	audit    = 0.1      // the error that a step may leave unread, over the standard error of h
 	partly   = 0.3      // that of a step read on a part; and what is left when y is settled, over the way of y
-	scouts   = 1. / 16  // the share of samples that say first whether a step fails
 	drifted  = 4        // what J may have changed h by along s, over ‖s‖_M, until B is asked anew
 	farther  = 16       // ℓ_i of an open x_i, at most, over the way on which row i of g_xy changes by its length
 	radius0  = 0.25     // Δ at the start

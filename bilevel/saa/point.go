@@ -69,10 +69,10 @@ func (p *point) lower(left, promise float64) error {
 	for j, v := range p.y {
 		p.dy[j] = v - p.refY[j]
 	}
-	mat.MulVecSym(p.g, p.yy, p.dy)
-	mat.MulVecTrans(p.w, p.xy, p.dx)
+	copy(p.g, p.gy)
+	p.addCarry(p.g, p.w, 1, p.dx, p.dy)
 	for j := range p.g {
-		p.g[j] = (p.gy[j] + p.g[j] + p.w[j] - p.sums.carry[j]) / n
+		p.g[j] = (p.g[j] - p.carry[j]) / n
 		p.u[j] = -p.g[j]
 	}
 	return p.solve(p.u, p.u)

@@ -89,7 +89,7 @@ func (m *newton) read(it *bilevel.Iteration, p, by *point) error {
 		if err := m.askPart(it, p); err != nil {
 			return err
 		}
-		p.shift(m.now.sums, m.now.x, m.now.y, p.x, p.y)
+		p.shift(m.now)
 		return m.lower(it, p)
 	}
 	p.begin(p.x, p.y)

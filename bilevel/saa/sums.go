@@ -77,27 +77,40 @@ func (s *sums) State(t *bilevel.State) {
 	t.Float(&s.tt)
 }
 
-// shift writes what the sums from, at (x0, y0), become at (x, y), if all samples change as the part does.
-func (s *sums) shift(from *sums, x0, y0, x, y []float64) {
-	to := s.numbers()
+// shift writes what the sums of from become at p, if all samples change as the part does. What carries g_y from z_b to
+// from stays: H changes too much for it, where a part is small and settles far away.
+func (p *point) shift(from *point) {
+	to := p.numbers()
 	for i, v := range from.numbers() {
 		copy(to[i], v)
 	}
-	s.tt = from.tt
-	for i, v := range x {
-		s.refX[i] += v - x0[i]
+	p.tt = from.tt
+	for i, v := range p.x {
+		p.dx[i] = from.x[i] - from.refX[i]
+		p.refX[i] += v - from.x[i]
 	}
-	for j, v := range y {
-		s.refY[j] += v - y0[j]
+	for j, v := range p.y {
+		p.dy[j] = from.y[j] - from.refY[j]
+		p.refY[j] += v - from.y[j]
 	}
-	was, is := from.part.vectors(), s.part.vectors()
-	for i, v := range s.vectors() {
+	p.addCarry(p.carry, p.hy, -1, p.dx, p.dy)
+	was, is := from.part.vectors(), p.part.vectors()
+	for i, v := range p.vectors() {
 		k := min(i/2, 1)
-		share := s.n[k] / s.part.n[k]
+		share := p.n[k] / p.part.n[k]
 		for j := range v {
 			v[j] += share * (is[i][j] - was[i][j])
 		}
 	}
+	p.addCarry(p.carry, p.hy, 1, p.dx, p.dy)
+}
+
+// addCarry adds c(g_yy dy + g_xyᵀ dx) to dst; it writes work.
+func (t *totals) addCarry(dst, work []float64, c float64, dx, dy []float64) {
+	mat.MulVecSym(work, t.yy, dy)
+	mat.Axpy(dst, c, work)
+	mat.MulVecTrans(work, t.xy, dx)
+	mat.Axpy(dst, c, work)
 }
 
 func (s *sums) numbers() [][]float64 {
@@ -260,10 +273,7 @@ func (p *point) displace(a *asker, n float64) {
 	}
 	mat.Axpy(p.zx, n, a.r)
 	mat.Axpy(p.zy, n, a.t)
-	mat.MulVecSym(a.hv, a.yy, a.t)
-	mat.Axpy(p.sums.carry, n, a.hv)
-	mat.MulVecTrans(a.hv, a.xy, a.r)
-	mat.Axpy(p.sums.carry, n, a.hv)
+	a.addCarry(p.carry, a.hv, n, a.r, a.t)
 }
 
 func squareDense(a *mat.Dense, rows, cols []float64) float64 {

@@ -9,9 +9,9 @@ import (
 	"stable/mat"
 )
 
-// try reads all samples, or the part, at the end of the step, and takes it where F falls as foreseen. A part that
-// scouts only says where it does not; then all are read, from where the part settled y.
-func (m *newton) try(it *bilevel.Iteration, scout bool) (good bool, err error) {
+// try reads all samples, or the part, at the end of the step, and takes it where F falls as foreseen; y stands if a
+// part that told too little has settled it.
+func (m *newton) try(it *bilevel.Iteration, stands bool) (good bool, err error) {
 	p, t, c, s := m.now, m.to, m.curve, m.step.s
 	t.norm = p.norm
 	copy(t.unit, p.unit)
@@ -32,7 +32,7 @@ func (m *newton) try(it *bilevel.Iteration, scout bool) (good bool, err error) {
 	}
 	fall, way := 0.0, 0.0
 	if err == nil {
-		fall, way, err = m.arrive(it, mid, m.partN == 0 && scout && mid == nil)
+		fall, way, err = m.arrive(it, mid, stands && mid == nil)
 	}
 	unsettled := p.normH(p.u) > max(partly*way, tiny*p.norm)
 	if m.beyond(err) && (tau > 0 || !m.whole()) {
@@ -54,8 +54,7 @@ func (m *newton) try(it *bilevel.Iteration, scout bool) (good bool, err error) {
 		if far := m.step.length; far > 0 {
 			m.rough = max(float64(m.partN)*doubt*doubt/(far*far), m.rough/2)
 		}
-		unsure := scout || !(doubt <= partly*math.Sqrt(m.lastStat))
-		if unsure && rho != -1 && !(fall-doubt*m.step.length > 0.05*m.step.model) {
+		if unsure := !(doubt <= partly*math.Sqrt(m.lastStat)); unsure && rho != -1 && !(fall-doubt*m.step.length > 0.05*m.step.model) {
 			return false, errPart
 		}
 	}
