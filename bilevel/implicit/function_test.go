@@ -105,8 +105,7 @@ func TestHessVec(t *testing.T) {
 	dx, dy := p.Dims()
 	x, y, s, up, down, got := []float64{-3, -2.2, -2.1, -2.9, -3.8}, vec(dy), vec(dx), vec(dx), vec(dx), vec(dx)
 	forms := []*implicit.Function{implicit.New(p), implicit.New(bilevel.Complete(bare{p}))}
-	assert.PanicsWithValue(t, "implicit: HessVec: there is no point: call Solve and Gradient",
-		func() { _ = forms[0].HessVec(got, s) })
+	assert.PanicsWithValue(t, "implicit: HessVec: there is no point: call Solve and Gradient", func() { _ = forms[0].HessVec(got, s) })
 	for k, name := range []string{"Solve", "Solve", "Gradient", "Gradient", "Gradient", "HessVec", "HessVec"} {
 		f, cut := forms[0], func(i int, v []float64) []float64 { return v[map[bool]int{i == k: 1}[true]:] }
 		assert.PanicsWithValue(t, "implicit: "+name+": dimension mismatch", func() {
@@ -288,8 +287,7 @@ func TestMinimiseFails(t *testing.T) {
 		require.ErrorIs(t, err, implicit.ErrNoMinimum)
 	}
 	broken := errors.New("broken")
-	_, err := implicit.Minimise(func([]float64, []float64) (float64, error) { return 0, broken }, []float64{0},
-		implicit.Options{})
+	_, err := implicit.Minimise(func([]float64, []float64) (float64, error) { return 0, broken }, []float64{0}, implicit.Options{})
 	require.ErrorIs(t, err, broken)
 	for want, o := range map[string]implicit.Options{
 		"Options.Memory is -1":      {Memory: -1},

@@ -125,8 +125,7 @@ func LocalLimit(p bilevel.Problem, x []float64, o LimitOptions) (Limit, error) {
 
 // mean returns a value's mean over all samples of a finite sum, or over Draws where size is 0, and
 // the estimated variance of that mean, 0 for a sum.
-func (o LimitOptions) mean(size, stream uint64, value func(one []bilevel.Sample) (float64, error)) (
-	m, variance float64, err error) {
+func (o LimitOptions) mean(size, stream uint64, value func(one []bilevel.Sample) (float64, error)) (m, variance float64, err error) {
 	n, one, squares := cmp.Or(size, uint64(o.Draws)), make([]bilevel.Sample, 1), 0.0
 	rng := rand.New(rand.NewPCG(o.Seed, stream))
 	for i := range n {

@@ -183,9 +183,8 @@ func TestLimitRefuses(t *testing.T) {
 	p := problem(quadratic.Options{Dx: 2, Dy: 2})
 	x, _ := p.Optimum()
 	for name, o := range map[string]LimitOptions{
-		"Draws": {Draws: 1},
-		"Set":   {Set: strange{}},
-		"Box":   {Set: bilevel.UniformBox(3, 0, 1)},
+		"Draws": {Draws: 1}, "Set": {Set: strange{}},
+		"Box": {Set: bilevel.UniformBox(3, 0, 1)},
 	} {
 		_, err := LocalLimit(p, x, o)
 		require.ErrorIs(t, err, bilevel.ErrOption)

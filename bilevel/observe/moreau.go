@@ -97,8 +97,7 @@ func (m Moreau) At(xhat, x []float64) (Envelope, error) {
 	}
 	e.Value, e.Near = p.phi, m.Rho*m.Rho*far
 	if !(e.Residual <= tol) {
-		return e, fmt.Errorf("%w in %d iterations: the gradient mapping is %.3g, want %.3g",
-			ErrNoEnvelope, m.MaxIter, e.Residual, tol)
+		return e, fmt.Errorf("%w in %d iterations: the gradient mapping is %.3g, want %.3g", ErrNoEnvelope, m.MaxIter, e.Residual, tol)
 	}
 	return e, nil
 }

@@ -32,7 +32,8 @@
 //	         E_i = [L_y(z + ε(e_i, Je_i)) − L_y(z)]/ε,    B_i = [L_x(z + ε(e_i, Je_i)) − L_x(z)]/ε + JᵀE_i
 //	lengths  ℓ_i = min(width of X, max‖y‖_H/‖Je_i‖_H): how far x_i alone goes until y* moves by its own size. If
 //	         x_i is open, ‖Je_i‖_H counts as ¼ of its maximum at least, and ℓ_i is at most 16 times the way on which
-//	         row i of g_xy changes by its length; on streams, if only f knows x_i, the most that √(mean f_x²)/|f_xx| was
+//	         row i of g_xy changes by its length; on streams, if only f knows x_i, the most that √(mean f_x²)/|f_xx| was,
+//	         or a step that failed past its minimum
 //	The step
 //	mayMove  x_i is free if no bound holds it and 3 groups or more know it; an open one does not go on down a flat,
 //	         its effect on y* 1/N of its maximum, for less than stat, or with |h_i| < σ_i
@@ -59,7 +60,7 @@
 //	doubt    or if the standard error of h⁺ − h, between bins of the part, is above .3√stat, unless the step fails
 //	Does it stand?
 //	try      y settles at z⁺ by Newton steps (settle), each read, unless F rises as much as it should fall. Where ϱ is
-//	         not in (¼, 4), and z was not read or settled, z is, and Δ stays
+//	         not in (¼, 4), and z was not read or settled, z is
 //	fall     ½sᵀ(h + h⁺), of the same samples at both ends; while samples are to come, by Simpson's rule, the middle
 //	         read, too, where y moves by more than .2‖y‖_H
 //	ratio    ϱ = fall/(hᵀs + ½sᵀBs);  −1 where f or g have no value (bilevel.ErrDomain), or y*, or what an open x_i acts

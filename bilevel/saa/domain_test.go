@@ -90,8 +90,7 @@ func TestFlatsMislead(t *testing.T) {
 }
 
 func TestFlatStart(t *testing.T) {
-	_, r := solved(t, ridge(t, 1, 40), saa.Newton{}, bilevel.Options{X0: slices.Repeat([]float64{-800}, 5)},
-		bilevel.Run{Xi: 400})
+	_, r := solved(t, ridge(t, 1, 40), saa.Newton{}, bilevel.Options{X0: slices.Repeat([]float64{-800}, 5)}, bilevel.Run{Xi: 400})
 	assert.Contains(t, strings.Join(r.Warnings, "; "), "F does not change with 5 of the entries of x")
 }
 
@@ -269,6 +268,19 @@ func TestFAlone(t *testing.T) {
 		assert.InDelta(t, 2, r.X[0]/unit, 0.2)
 		assert.Less(t, r.Counts.Evaluations(), uint64(1000*16))
 	}
+	news := bileveltest.Must(auto.New(auto.Losses{Dx: 3, Dy: 3, // f of a few hardly curves at 0
+		F: func(x, y auto.Vec, s bilevel.Sample) auto.Num {
+			return x.Sub(demand(s)).Scale(3).Softplus().Sub(x.Scale(2)).Sum()
+		},
+		G: func(_, y auto.Vec, s bilevel.Sample) auto.Num { return y.Sub(demand(s)).SquaredNorm() }}))
+	for o := (bilevel.Options{Set: bilevel.NonNegative{}}); o.Seed < reps(60, 20); o.Seed++ {
+		_, r := solved(t, news, saa.Newton{}, o, bilevel.Run{Xi: 300})
+		assert.Less(t, r.X[2], 30.0, o.Seed)
+	}
+}
+
+func demand(s bilevel.Sample) auto.Vec {
+	return auto.Data([]float64{math.Exp(noise(s, 1) / 2), math.Exp(1 + noise(s, 2)/2), math.Exp(2 + noise(s, 3)/2)})
 }
 
 // Sums of many 0 arrive; where f alone is a stream, Gap is known.
@@ -360,8 +372,7 @@ func TestFewSamplesOutsideOfTheDomain(t *testing.T) {
 				return y.Sub(x).At(0).Shift(3 - 8*float64(phi%2)).Square() // 1 + x in the mean
 			}})
 		require.NoError(t, err)
-		_, r := solved(t, p, saa.Newton{}, bilevel.Options{Y0: []float64{1}, X0: []float64{1}, Seed: seed},
-			bilevel.Run{Xi: 2000})
+		_, r := solved(t, p, saa.Newton{}, bilevel.Options{Y0: []float64{1}, X0: []float64{1}, Seed: seed}, bilevel.Run{Xi: 2000})
 		assert.InDelta(t, 0, r.X[0], 1e-9, "seed %d", seed)
 	}
 }
@@ -459,8 +470,7 @@ func TestVertexIsNoSaddle(t *testing.T) {
 		F: func(_, y auto.Vec, _ bilevel.Sample) auto.Num { return y.SquaredNorm().Scale(-1) },
 		G: func(x, y auto.Vec, _ bilevel.Sample) auto.Num { return y.Sub(x).SquaredNorm() }})
 	require.NoError(t, err)
-	_, r := solved(t, p, saa.Newton{}, bilevel.Options{Set: bilevel.Simplex{}, X0: []float64{0.2, 0.3, 0.5}},
-		bilevel.Run{Steps: 1000})
+	_, r := solved(t, p, saa.Newton{}, bilevel.Options{Set: bilevel.Simplex{}, X0: []float64{0.2, 0.3, 0.5}}, bilevel.Run{Steps: 1000})
 	assert.Equal(t, bilevel.Arrived, r.Reason)
 	assert.InDelta(t, 1, r.X[2], 1e-9)
 	assert.Empty(t, r.Warnings)

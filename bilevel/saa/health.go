@@ -9,7 +9,7 @@ import (
 	"stable/mat"
 )
 
-// told is what Health needs of the last block; a checkpoint has it.
+// told is what Health needs of the last block.
 type told struct{ lower, gradient, stdErr, gap, falls, clipped float64 }
 
 // tell notes it at the end of a block.

@@ -33,8 +33,8 @@ const (
 	mostOther = 2000 // that in sets that do not consist of bounds
 )
 
-// Newton is Newton's method on growing samples, see the package comment. Its zero value is ready:
-// there is nothing to choose. x and y leave the start after 2(dx + dy) samples of each kind, 2(200 + dy) at most.
+// Newton is Newton's method on growing samples, see the package comment. Its zero value is ready.
+// x and y leave the start after 2(dx + dy) samples of each kind, 2(200 + dy) at most.
 // A finite f beside a g that is a stream, or the other way round, counts as drawn with it, and is not asked again. In a set
 // that does not consist of bounds, f and g are also asked outside of it, by less than 2⁻²⁰ of the way on which y* moves by its size.
 type Newton struct {

@@ -177,8 +177,7 @@ func TestStreamByProducts(t *testing.T) {
 		for i := range x0 {
 			x0[i] *= 1e4
 		}
-		s, r := solved(t, p, saa.ByProducts{}, bilevel.Options{X0: x0, Seed: seed, UpperBatch: 10, LowerBatch: 10},
-			bilevel.Run{Xi: n})
+		s, r := solved(t, p, saa.ByProducts{}, bilevel.Options{X0: x0, Seed: seed, UpperBatch: 10, LowerBatch: 10}, bilevel.Run{Xi: n})
 		f := bileveltest.Must(p.Objective(nil, r.X))
 		h, _ := s.Health()
 		ratio += (f - best) / limit.At(n, n) / float64(runs)

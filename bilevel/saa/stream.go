@@ -108,9 +108,7 @@ func (s *side) each(most int, ask func(group []bilevel.Sample, weight float64) e
 
 // mean calls ask with groups of the first samples, most at most, and writes the means of what that
 // wrote to a and b into toA and toB.
-func (s *side) mean(
-	most int, toA, toB, a, b []float64, ask func(group []bilevel.Sample) error,
-) error {
+func (s *side) mean(most int, toA, toB, a, b []float64, ask func(group []bilevel.Sample) error) error {
 	clear(toA)
 	clear(toB)
 	total := 0.0

@@ -174,9 +174,7 @@ func (t *totals) add(k int, n float64, a *asker) {
 
 // include asks a group of samples of side k at p, and adds it to the sums there: weighed, and with
 // its scatter, by what the point by knows, if that is not nil.
-func (m *newton) include(
-	it *bilevel.Iteration, k int, p, by *point, group []bilevel.Sample, n float64,
-) error {
+func (m *newton) include(it *bilevel.Iteration, k int, p, by *point, group []bilevel.Sample, n float64) error {
 	a, w := &m.asker, 1.0
 	if err := a.ask(it, k, p.x, p.y, group); err != nil {
 		return err

@@ -58,6 +58,7 @@ func (m *newton) try(it *bilevel.Iteration, stands bool) (good bool, err error) 
 			return false, errPart
 		}
 	}
+	m.trust(rho, tau)
 	// The model at z may be wrong. Where a part alone says so, Δ is shorter only.
 	if carried := p.carried(); !(rho > 0.25 && rho < 4) && (carried || unsettled) && m.partN == 0 {
 		if carried {
@@ -69,7 +70,6 @@ func (m *newton) try(it *bilevel.Iteration, stands bool) (good bool, err error) 
 		}
 		return false, err
 	}
-	m.trust(rho, tau)
 	if far := m.step.length; far > 0 && p.n == t.n { // else samples were weighed otherwise
 		miss := m.miss()
 		m.checked = max(far, m.checked/2)
@@ -190,7 +190,7 @@ func (m *newton) retreat(it *bilevel.Iteration, err error) error {
 	return m.back(it)
 }
 
-// beyond says that err is of a point where the oracles have no value, or theirs are too large to work with.
+// beyond says that err is of a point where the oracles have no value, or too large ones.
 func (m *newton) beyond(err error) bool {
 	if !errors.Is(err, bilevel.ErrDiverged) {
 		return errors.Is(err, bilevel.ErrDomain)
@@ -247,6 +247,11 @@ func (m *newton) trust(rho, tau float64) {
 	switch {
 	case !(rho > 0.05):
 		m.radius = tau / 4
+		for i, s := range m.step.s {
+			if c := m.curve; c.most[i] == 0 && s*m.to.h[i] > 0 { // f alone knows x_i: B misled it
+				c.reach[i] = min(c.reach[i], math.Abs(s)/farther)
+			}
+		}
 	case rho < 0.25 || rho > 4, m.whole() && (rho < 0.5 || rho > 2): // it may go round
 		m.radius = tau / 2
 	case rho > 0.9 && rho < 1.1:
