@@ -60,7 +60,7 @@
 //	doubt    or if the standard error of h⁺ − h, between bins of the part, is above .3√stat, unless the step fails
 //	Does it stand?
 //	try      y settles at z⁺ by Newton steps (settle), each read, unless F rises as much as it should fall. Where ϱ is
-//	         not in (¼, 4), and z was not read or settled, z is
+//	         not in (¼, 4), and z was not read or settled, z is, and on sums Δ stays
 //	fall     ½sᵀ(h + h⁺), of the same samples at both ends; while samples are to come, by Simpson's rule, the middle
 //	         read, too, where y moves by more than .2‖y‖_H
 //	ratio    ϱ = fall/(hᵀs + ½sᵀBs);  −1 where f or g have no value (bilevel.ErrDomain), or y*, or what an open x_i acts

@@ -268,6 +268,9 @@ func TestFAlone(t *testing.T) {
 		assert.InDelta(t, 2, r.X[0]/unit, 0.2)
 		assert.Less(t, r.Counts.Evaluations(), uint64(1000*16))
 	}
+	demand := func(s bilevel.Sample) auto.Vec {
+		return auto.Data([]float64{math.Exp(noise(s, 1) / 2), math.Exp(1 + noise(s, 2)/2), math.Exp(2 + noise(s, 3)/2)})
+	}
 	news := bileveltest.Must(auto.New(auto.Losses{Dx: 3, Dy: 3, // f of a few hardly curves at 0
 		F: func(x, y auto.Vec, s bilevel.Sample) auto.Num {
 			return x.Sub(demand(s)).Scale(3).Softplus().Sub(x.Scale(2)).Sum()
@@ -277,10 +280,6 @@ func TestFAlone(t *testing.T) {
 		_, r := solved(t, news, saa.Newton{}, o, bilevel.Run{Xi: 300})
 		assert.Less(t, r.X[2], 30.0, o.Seed)
 	}
-}
-
-func demand(s bilevel.Sample) auto.Vec {
-	return auto.Data([]float64{math.Exp(noise(s, 1) / 2), math.Exp(1 + noise(s, 2)/2), math.Exp(2 + noise(s, 3)/2)})
 }
 
 // Sums of many 0 arrive; where f alone is a stream, Gap is known.

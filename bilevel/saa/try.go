@@ -58,10 +58,12 @@ func (m *newton) try(it *bilevel.Iteration, stands bool) (good bool, err error) 
 			return false, errPart
 		}
 	}
-	m.trust(rho, tau)
-	// The model at z may be wrong. Where a part alone says so, Δ is shorter only.
-	if carried := p.carried(); !(rho > 0.25 && rho < 4) && (carried || unsettled) && m.partN == 0 {
-		if carried {
+	again := !(rho > 0.25 && rho < 4) && (p.carried() || unsettled) && m.partN == 0 // from a better z; a part alone shortens Δ
+	if !again || m.endless() {
+		m.trust(rho, tau)
+	}
+	if again {
+		if p.carried() {
 			m.checked = 0 // what was known of the remainder is not true: the next step is read
 			err = m.read(it, p, p)
 		}
