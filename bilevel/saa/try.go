@@ -244,7 +244,7 @@ func (m *newton) moved(p *point) {
 	}
 }
 
-// trust sets Δ after a step of length τ whose fall was ρ times the one foreseen.
+// trust sets Δ, and where a step went too far reach of x_i in f alone, by ϱ and its length τ.
 func (m *newton) trust(rho, tau float64) {
 	switch {
 	case !(rho > 0.05):
