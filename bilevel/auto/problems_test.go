@@ -50,7 +50,7 @@ func examples(t testing.TB) map[string]example {
 	return map[string]example{
 		"cleaning":  {bileveltest.Must(cleaning(a, b, c, e)), check.Options{MuG: 0.1}},
 		"softmax":   {softmax, check.Options{}},
-		"tuning":    {tuning(t, rows(6, 0.5)), check.Options{Set: bilevel.UniformBox(6, 0.1, 1)}},
+		"tuning":    {tuning(t, bileveltest.Rows(rng, 1000, 6, 0.5, false)), check.Options{Set: bilevel.UniformBox(6, 0.1, 1)}},
 		"simulator": {simulator, check.Options{Set: bilevel.NonNegative{}, MuG: 1}},
 	}
 }
@@ -134,22 +134,6 @@ func TestMemoryGrows(t *testing.T) {
 		}
 		assert.Zero(t, testing.AllocsPerRun(5, func() { _, _ = product(some) }))
 	}
-}
-
-func rows(d int, share float64) *data.Data {
-	rng := rand.New(rand.NewPCG(1, 2))
-	data := &data.Data{Name: "bench", Dim: d, RowPtr: []int{0}}
-	for i := range 1000 {
-		for j := range d {
-			if rng.Float64() < share {
-				data.Col = append(data.Col, int32(j))
-				data.Val = append(data.Val, rng.NormFloat64())
-			}
-		}
-		data.RowPtr = append(data.RowPtr, len(data.Col))
-		data.Label = append(data.Label, float64(2*(i%2)-1))
-	}
-	return data
 }
 
 // tuning is the problem of hyperopt with x for weights, Σ x_i·y_i², as two losses.

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"stable/bilevel/hyperopt/data"
 	"stable/chol"
 	"stable/mat"
 )
@@ -45,22 +46,19 @@ func NewWavy[S ~uint64](noise float64) *Wavy[S] {
 }
 
 type term struct {
-	S    *mat.Sym
-	B    *mat.Dense
-	P    []float64
-	A, C []float64
+	S       *mat.Sym
+	B       *mat.Dense
+	P, A, C []float64
 }
 
 func (w *Wavy[S]) term(i S) *term {
 	if w.terms == nil {
 		w.terms = map[S]*term{}
 	}
-	t := w.terms[i]
-	if t == nil {
-		t = w.newTerm(i)
-		w.terms[i] = t
+	if w.terms[i] == nil {
+		w.terms[i] = w.newTerm(i)
 	}
-	return t
+	return w.terms[i]
 }
 
 func (w *Wavy[S]) newTerm(i S) *term {
@@ -103,8 +101,7 @@ func (w *Wavy[S]) mean(oracle string, x, y []float64, batch []S, f func(t *term,
 	}
 }
 
-func (w *Wavy[S]) Dims() (int, int) { return w.Dx, w.Dy }
-
+func (w *Wavy[S]) Dims() (int, int)          { return w.Dx, w.Dy }
 func (w *Wavy[S]) Streams() (uint64, uint64) { return w.N, w.N }
 
 func (w *Wavy[S]) GradF(fx, fy, x, y []float64, xi []S) error {
@@ -169,12 +166,34 @@ func (w *Wavy[S]) GradXG(gx, x, y []float64, phi []S) error {
 	return nil
 }
 
+// Rows draws rows with a share of their entries; labels follow a noisy linear rule, by their signs but in
+// a regression.
+func Rows(rng *rand.Rand, n, dim int, share float64, regression bool) *data.Data {
+	d := &data.Data{Name: "random", Dim: dim, RowPtr: []int{0}}
+	for i := range n {
+		t := 0.3 * rng.NormFloat64()
+		for j := range dim {
+			if rng.Float64() < share {
+				v := rng.NormFloat64()
+				d.Col, d.Val = append(d.Col, int32(j)), append(d.Val, v)
+				t += v * float64(j%3-1)
+			}
+		}
+		if !regression {
+			t = math.Copysign(1, t)
+			if i < 2 {
+				t = float64(2*i - 1)
+			}
+		}
+		d.Label, d.RowPtr = append(d.Label, t), append(d.RowPtr, len(d.Col))
+	}
+	return d
+}
+
 // Solve returns A⁻¹b for a positive definite A.
 func Solve(a *mat.Sym, b []float64) []float64 {
 	var c chol.Cholesky
-	if err := c.Factor(a); err != nil {
-		panic(err)
-	}
+	Must(0, c.Factor(a))
 	x := slices.Clone(b)
 	c.SolveVec(x, x)
 	return x

@@ -28,9 +28,9 @@ func models(t *testing.T, f func(t *testing.T, p *Problem, rng *rand.Rand, x, y 
 			o.Loss = loss
 			t.Run(fmt.Sprintf("loss=%d/penalty=%d/form=%d/%t", loss, o.Penalty, o.Form, o.PenaliseIntercept), func(t *testing.T) {
 				rng := rand.New(rand.NewPCG(uint64(loss)+4, uint64(o.Penalty))) // no row without an entry
-				rows := func(n int) *data.Data { return data.WithBias(random(rng, n, 5, 0.6, loss == Squared)) }
+				rows := func(n int) *data.Data { return data.WithBias(bileveltest.Rows(rng, n, 5, 0.6, loss == Squared)) }
 				if loss == Softmax {
-					rows = func(n int) *data.Data { return threeClasses(data.WithBias(random(rng, n, 5, 0.6, false))) }
+					rows = func(n int) *data.Data { return threeClasses(data.WithBias(bileveltest.Rows(rng, n, 5, 0.6, false))) }
 				}
 				p := bileveltest.Must(New(rows(23), rows(17), o))
 				dx, dy := p.Dims()

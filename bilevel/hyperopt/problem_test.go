@@ -19,28 +19,6 @@ import (
 	"stable/mat"
 )
 
-func random(rng *rand.Rand, n, dim int, share float64, regression bool) *data.Data {
-	d := &data.Data{Name: "random", Dim: dim, RowPtr: []int{0}}
-	for i := range n {
-		t := 0.3 * rng.NormFloat64()
-		for j := range dim {
-			if rng.Float64() < share {
-				v := rng.NormFloat64()
-				d.Col, d.Val = append(d.Col, int32(j)), append(d.Val, v)
-				t += v * float64(j%3-1)
-			}
-		}
-		if !regression {
-			t = math.Copysign(1, t)
-			if i < 2 {
-				t = float64(2*i - 1) // both classes
-			}
-		}
-		d.Label, d.RowPtr = append(d.Label, t), append(d.RowPtr, len(d.Col))
-	}
-	return d
-}
-
 // Sums have the same bits for any number of workers, are those of the single rows, allocate nothing,
 // and stay inside of their views, for rows that are sparse, and for those that make blocks.
 func TestSums(t *testing.T) {
@@ -56,7 +34,7 @@ func TestSums(t *testing.T) {
 		{chunkRows + 700, 9, 0.9, true, 0},
 	} {
 		name := fmt.Sprintf("%+v", c)
-		d := random(rng, c.rows, c.dim, c.share, false)
+		d := bileveltest.Rows(rng, c.rows, c.dim, c.share, false)
 		require.Equal(t, c.blocky, blocky(d), name)
 		n := c.dim
 		if c.loss == Softmax {
@@ -103,7 +81,7 @@ func TestSums(t *testing.T) {
 
 func TestNewRefuses(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
-	good := random(rng, 10, 3, 0.6, false)
+	good := bileveltest.Rows(rng, 10, 3, 0.6, false)
 	edit := func(f func(d *data.Data)) *data.Data {
 		d := good.Subset([]int{0, 1, 2, 3, 4, 5})
 		f(d)
@@ -158,7 +136,7 @@ func TestNewRefuses(t *testing.T) {
 }
 
 func TestDefaultsAgree(t *testing.T) {
-	data := random(rand.New(rand.NewPCG(7, 8)), 10, 2, 0.6, false)
+	data := bileveltest.Rows(rand.New(rand.NewPCG(7, 8)), 10, 2, 0.6, false)
 	raw := bileveltest.Must(New(data, data, Options{}))
 	exp := bileveltest.Must(New(data, data, Options{Form: Exp}))
 	assert.Equal(t, 0.02, raw.StrongConvexity())
@@ -198,7 +176,7 @@ func TestMetrics(t *testing.T) {
 }
 
 func TestNoSolution(t *testing.T) {
-	data := random(rand.New(rand.NewPCG(7, 9)), 10, 2, 0.6, false)
+	data := bileveltest.Rows(rand.New(rand.NewPCG(7, 9)), 10, 2, 0.6, false)
 	p := bileveltest.Must(New(data, data, Options{}))
 	for _, bad := range []float64{math.NaN(), math.Inf(1), -1e3} {
 		_, err := p.Objective(nil, []float64{bad, 1})
@@ -221,7 +199,7 @@ func TestSolutionNeedsAConvexG(t *testing.T) {
 }
 
 func TestFreeIntercept(t *testing.T) {
-	d := random(rand.New(rand.NewPCG(7, 9)), 40, 3, 0.6, false)
+	d := bileveltest.Rows(rand.New(rand.NewPCG(7, 9)), 40, 3, 0.6, false)
 	for i := range d.Label {
 		d.Label[i] = math.Copysign(1, float64(i-37)) // 3 of 40
 	}
@@ -264,7 +242,7 @@ func TestSolutionAtItsLimits(t *testing.T) {
 	for seed := range uint64(20) {
 		rng := rand.New(rand.NewPCG(seed, 9))
 		n := 5 + rng.IntN(60)
-		d := random(rng, n, 1+rng.IntN(12), 0.6, false)
+		d := bileveltest.Rows(rng, n, 1+rng.IntN(12), 0.6, false)
 		d = data.Join(d, d)
 		for i := range d.Label {
 			d.Label[i] = float64(1 - 2*(i/n))

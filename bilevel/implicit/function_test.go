@@ -24,18 +24,7 @@ type bare struct{ bilevel.Problem }
 
 func rows(t *testing.T) *hyperopt.Problem {
 	half := func(seed uint64) *data.Data {
-		rng := rand.New(rand.NewPCG(seed, 9))
-		d := &data.Data{Dim: 5, RowPtr: []int{0}}
-		for i := range 60 {
-			score := rng.NormFloat64()
-			for j := range d.Dim {
-				v := rng.NormFloat64()
-				score += 3 * v / float64(j+1)
-				d.Col, d.Val = append(d.Col, int32(j)), append(d.Val, v)
-			}
-			d.RowPtr, d.Label = append(d.RowPtr, d.Dim*(i+1)), append(d.Label, math.Copysign(1, score))
-		}
-		return d
+		return bileveltest.Rows(rand.New(rand.NewPCG(seed, 9)), 60, 5, 1, false)
 	}
 	return bileveltest.Must(hyperopt.New(half(1), half(2), hyperopt.Options{Form: hyperopt.Exp, Lo: -10, Hi: 3}))
 }

@@ -67,6 +67,10 @@ func fit(t testing.TB, train, val *data.Data, form hyperopt.Form) *hyperopt.Prob
 	return bileveltest.Must(hyperopt.New(train, val, hyperopt.Options{Form: form, Lo: lo, Hi: 3}))
 }
 
+func rows(n int, seed uint64) *data.Data {
+	return bileveltest.Rows(rand.New(rand.NewPCG(seed, 9)), n, 3, 1, false)
+}
+
 func minimise(t testing.TB, p *hyperopt.Problem) (x []float64) {
 	lo, hi := p.Box()
 	best := bileveltest.Must(implicit.Minimise(p.Objective, []float64{0.1, 0.1, 0.1}, implicit.Options{Lo: lo, Hi: hi}))
@@ -75,7 +79,7 @@ func minimise(t testing.TB, p *hyperopt.Problem) (x []float64) {
 
 func TestLimitHessian(t *testing.T) {
 	for _, form := range []hyperopt.Form{hyperopt.Raw, hyperopt.Exp} {
-		p := fit(t, rows(150, 3, 3), rows(100, 3, 4), form)
+		p := fit(t, rows(150, 3), rows(100, 4), form)
 		best := minimise(t, p)
 		l := newLinear(p, best)
 		require.NoError(t, p.Solution(l.y, best))
@@ -102,7 +106,7 @@ func TestLimitOfFlatEntries(t *testing.T) {
 		wide.Dim++
 		return &wide
 	}
-	train, val := rows(150, 3, 3), rows(100, 3, 4)
+	train, val := rows(150, 3), rows(100, 4)
 	for _, form := range []hyperopt.Form{hyperopt.Raw, hyperopt.Exp} {
 		narrow, wide := fit(t, train, val, form), fit(t, with(train), with(val), form)
 		best := minimise(t, narrow)
@@ -193,25 +197,6 @@ func TestLimitRefuses(t *testing.T) {
 	assert.Panics(t, func() { _, _ = LocalLimit(p, x[:1], LimitOptions{}) })
 	_, err := LocalLimit(unsolved{p}, x, LimitOptions{})
 	require.ErrorIs(t, err, bilevel.ErrNoExact)
-}
-
-func rows(n, dim int, seed uint64) *data.Data {
-	rng := rand.New(rand.NewPCG(seed, 9))
-	d := &data.Data{Dim: dim, RowPtr: []int{0}}
-	for range n {
-		score := rng.NormFloat64()
-		for j := range dim {
-			v := rng.NormFloat64()
-			score += v / float64(j+1)
-			d.Col, d.Val = append(d.Col, int32(j)), append(d.Val, v)
-		}
-		label := -1.0
-		if score > 0 {
-			label = 1
-		}
-		d.RowPtr, d.Label = append(d.RowPtr, len(d.Col)), append(d.Label, label)
-	}
-	return d
 }
 
 // On the simplex x moves along its sum, and not at entries that are 0.
