@@ -61,11 +61,7 @@ type Box struct {
 
 // UniformBox returns the box [lo, hi]^d.
 func UniformBox(d int, lo, hi float64) Box {
-	b := Box{Lo: make([]float64, d), Hi: make([]float64, d)}
-	for i := range d {
-		b.Lo[i], b.Hi[i] = lo, hi
-	}
-	return b
+	return Box{Lo: slices.Repeat([]float64{lo}, d), Hi: slices.Repeat([]float64{hi}, d)}
 }
 
 func (b Box) Project(dst, x []float64) {

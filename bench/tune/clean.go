@@ -140,10 +140,8 @@ func (c *cleaner) settle(ctx context.Context, rows *data.Data, ridge float64) (y
 		return nil, nil, err
 	}
 	newton, p := newNewton(problem), make([]float64, c.classes)
-	weight, y = vectors(problem)
-	for i := range weight {
-		weight[i] = 1
-	}
+	_, y = vectors(problem)
+	weight = slices.Repeat([]float64{1}, rows.Rows())
 	for step := 0; ; step++ {
 		if err := kit.FirstOf(context.Cause(ctx), newton.minimise(y, weight)); err != nil {
 			return nil, nil, err

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 
 	"stable/bilevel"
 	"stable/mat"
@@ -168,9 +169,7 @@ func drawToll(r *rand.Rand, nf, ng uint64) species {
 	n := noisy{law: drawLaw(r), size: new(float64), shape: make(vector, d), shapeX: make(vector, d), column: -1,
 		tilt: pick(r, 0, 0.5, 1), bend: pick(r, 0, 0.3, 0.85)}
 	pull, demand := between(r, 0.1, 3), between(r, 1, 10)
-	ones := make(vector, d)
 	for a := range d {
-		ones[a] = 1
 		c := between(r, 0.3, 3)
 		n.shape[a], n.shapeX[a] = math.Sqrt(c/float64(d)), 1/math.Sqrt(float64(d))
 		g.yy.Set(a, a, c)
@@ -178,7 +177,7 @@ func drawToll(r *rand.Rand, nf, ng uint64) species {
 		f.xy.Set(a, a, -1)
 		g.y[a] = between(r, 0.1, 1) - pull*demand
 	}
-	mat.RankOne(g.yy, pull, ones)
+	mat.RankOne(g.yy, pull, slices.Repeat(one, d))
 	mat.AddIdentity(f.xx, between(r, 1e-2, 0.3))
 	*n.size = between(r, 1e-2, 2)
 	s := n.species(r, nf, ng, f, g)

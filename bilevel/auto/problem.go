@@ -111,9 +111,7 @@ func New(l Losses) (*Problem, error) {
 // Clone returns a problem for another goroutine. The losses are shared: they must be safe for that.
 func (p *Problem) Clone() *Problem { return &Problem{losses: p.losses, f: p.f, g: p.g} }
 
-func (p *Problem) Dims() (dx, dy int) { return p.losses.Dx, p.losses.Dy }
-
-// Streams returns Losses.Upper and Losses.Lower.
+func (p *Problem) Dims() (dx, dy int)             { return p.losses.Dx, p.losses.Dy }
 func (p *Problem) Streams() (upper, lower uint64) { return p.losses.Upper, p.losses.Lower }
 
 // ConvexityAt returns Losses.Modulus at x, −Inf where that is nil.

@@ -24,7 +24,6 @@ func filled(n int, fill func(r []float64)) Vec {
 	return Data(r)
 }
 
-// Len returns the number of entries.
 func (u Vec) Len() int { return len(u.v) }
 
 // Value returns the entries, as Num.Value does, to be read and not kept.

@@ -206,14 +206,9 @@ func (p *Problem) Clone() *Problem {
 	return &q
 }
 
-// Train returns the training rows.
-func (p *Problem) Train() *data.Data { return p.train }
-
-// Validation returns the validation rows.
+func (p *Problem) Train() *data.Data      { return p.train }
 func (p *Problem) Validation() *data.Data { return p.val }
-
-// Loss returns the loss of both levels.
-func (p *Problem) Loss() Loss { return p.opt.Loss }
+func (p *Problem) Loss() Loss             { return p.opt.Loss }
 
 // Dims returns the number of weights, see Penalty and PenaliseIntercept, and the number of features,
 // the intercept among them.

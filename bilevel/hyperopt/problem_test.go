@@ -188,11 +188,9 @@ func TestNoSolution(t *testing.T) {
 	assert.ErrorIs(t, err, implicit.ErrNoSolution)
 }
 
-func TestSolutionNeedsAConvexG(t *testing.T) {
-	d := &data.Data{Dim: 1, RowPtr: []int{0, 1, 2}, Col: []int32{0, 0}, Val: []float64{2, 2}, Label: []float64{1, -1}}
-	_, err := bileveltest.Must(New(d, d, Options{})).Objective(make([]float64, 1), []float64{-1000})
-	assert.ErrorIs(t, err, implicit.ErrNoSolution)
-	d = &data.Data{Dim: 1, RowPtr: []int{0, 1, 2, 3}, Col: make([]int32, 3), Val: []float64{2, 2, 2}, Label: []float64{0, 1, 2}, Classes: []string{"a", "b", "c"}}
+// Where a class is nearly sure, 1 − p has no cancellation.
+func TestCurvatureOfSureClass(t *testing.T) {
+	d := &data.Data{Dim: 1, RowPtr: []int{0, 1, 2, 3}, Col: make([]int32, 3), Val: []float64{2, 2, 2}, Label: []float64{0, 1, 2}, Classes: []string{"a", "b", "c"}}
 	gyy := mat.NewSym(3)
 	require.NoError(t, bileveltest.Must(New(d, d, Options{Loss: Softmax})).HessG(gyy, []float64{1e-30}, []float64{20, 0, -500}, nil))
 	assert.InEpsilon(t, 4*math.Exp(-40), gyy.At(0, 0), 1e-12)

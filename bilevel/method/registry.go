@@ -191,11 +191,9 @@ func Registry() []Entry {
 }
 
 // Names returns the names of all methods.
-func Names() []string {
-	list := Registry()
-	names := make([]string, len(list))
-	for i, e := range list {
-		names[i] = e.Name
+func Names() (names []string) {
+	for _, e := range Registry() {
+		names = append(names, e.Name)
 	}
 	return names
 }
@@ -238,7 +236,6 @@ func Lookup(name string) (Entry, error) {
 			return e, nil
 		}
 	}
-	names := Names()
-	slices.Sort(names)
+	names := slices.Sorted(slices.Values(Names()))
 	return Entry{}, option.Bad("no method is called %q; there are %s", name, strings.Join(names, ", "))
 }

@@ -60,8 +60,7 @@ func Adapt(s Saddle) *Problem {
 	return p
 }
 
-func (p *Problem) Dims() (dx, dy int) { return p.s.Dims() }
-
+func (p *Problem) Dims() (dx, dy int)             { return p.s.Dims() }
 func (p *Problem) Streams() (upper, lower uint64) { return p.s.Stream(), p.s.Stream() }
 
 func (p *Problem) GradF(fx, fy, x, y []float64, xi []bilevel.Sample) error {

@@ -8,9 +8,7 @@ import (
 	"stable/mat"
 )
 
-func (p *Problem) Dims() (dx, dy int) { return p.o.Dx, p.o.Dy }
-
-// Streams returns Terms twice.
+func (p *Problem) Dims() (dx, dy int)             { return p.o.Dx, p.o.Dy }
 func (p *Problem) Streams() (upper, lower uint64) { return p.o.Terms, p.o.Terms }
 
 // GradF writes f_x = P(x−a) + σ_fx e, or w·2u_i/(1+u_i²)² + σ_fx e, and f_y = ±(y − b) + σ_fy e′.
@@ -112,7 +110,6 @@ func (p *Problem) GradXG(gx, x, y []float64, phi []bilevel.Sample) error {
 	return nil
 }
 
-// ValueF returns f(x, y; ξ).
 func (p *Problem) ValueF(x, y []float64, xi []bilevel.Sample) (float64, error) {
 	if err := p.asked("quadratic: ValueF: dimension mismatch", x, y, true, xi); err != nil {
 		return 0, err
@@ -128,7 +125,6 @@ func (p *Problem) ValueF(x, y []float64, xi []bilevel.Sample) (float64, error) {
 	return f + mat.Dot(ey, p.delta), nil
 }
 
-// ValueG returns g(x, y; φ).
 func (p *Problem) ValueG(x, y []float64, phi []bilevel.Sample) (float64, error) {
 	if err := p.asked("quadratic: ValueG: dimension mismatch", x, y, true, phi); err != nil {
 		return 0, err

@@ -46,7 +46,6 @@ func terms(buf *[]bilevel.Sample, names []bilevel.Sample, size uint64) []bilevel
 func (s *Problem) up(xi []bilevel.Sample) []bilevel.Sample   { return terms(&s.xi, xi, s.upper) }
 func (s *Problem) low(phi []bilevel.Sample) []bilevel.Sample { return terms(&s.phi, phi, s.lower) }
 
-// Streams returns 0 twice.
 func (s *Problem) Streams() (upper, lower uint64) { return 0, 0 }
 
 func (s *Problem) GradF(fx, fy, x, y []float64, xi []bilevel.Sample) error {

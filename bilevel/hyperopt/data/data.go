@@ -32,7 +32,6 @@ type Data struct {
 	Filled    int       // number of cells of the file that ReadOptions.Impute has filled
 }
 
-// Rows returns the number of rows.
 func (d *Data) Rows() int { return len(d.Label) }
 
 // Row returns the columns and values of row i in d's own memory. It panics if i is out of range.
