@@ -1,7 +1,6 @@
 package tune
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"math"
@@ -21,7 +20,6 @@ import (
 	"stable/bench/kit"
 	"stable/bench/kit/kittest"
 	"stable/bilevel"
-	"stable/bilevel/hyperopt/data"
 	"stable/mat/kernel"
 )
 
@@ -342,100 +340,6 @@ func TestTuneSplit(t *testing.T) {
 	assert.Equal(t, 0, m.Choice.Rows)
 	assert.Equal(t, rungName(1), m.Choice.Name)
 	assert.Contains(t, stdout, "there are no held-out rows")
-}
-
-// What model.json predicts for rows as they stand in the file is what the fitted model predicts for
-// the prepared rows.
-func TestTuneRoundTrip(t *testing.T) {
-	if testing.Short() {
-		t.Skip("long")
-	}
-	sparse, rng := "", rand.New(rand.NewPCG(3, 1))
-	for range 40 {
-		sparse += fmt.Sprintf("1 1:%v\n2 1:%v\n", rng.NormFloat64(), 1+rng.NormFloat64())
-		sparse += fmt.Sprintf("1 2:%v 9:%v\n2 9:%[2]v\n", 1e3+10*rng.NormFloat64(), rng.NormFloat64()/100)
-	}
-	for name, c := range map[string]struct{ path, loss string }{
-		"classes":    {cancer, "logistic"},
-		"sparse":     {writeText(t, "s.svm", sparse), "logistic"},
-		"regression": {writeText(t, "r.csv", linear(60, 1)), "squared"},
-	} {
-		run := searchOn(t, options{Seed: 3, Lo: 1e-3, Hi: 1, Loss: c.loss}, c.path)
-		require.NoError(t, run.run(context.Background(), kit.Terminal{}), name)
-		fitted := kit.Must(run.newModel())
-		var text bytes.Buffer
-		require.NoError(t, fitted.encode(&text))
-		m := kit.Must(readModel(writeText(t, "model.json", text.String())))
-		assert.Equal(t, fitted.Features, m.Features, name)
-
-		raw, labelled, err := m.open(options{}, c.path)
-		require.NoError(t, err, name)
-		assert.True(t, labelled)
-		prepared := data.WithBias(kit.Must(run.scaler.Apply(narrow(raw, run.used))))
-		y := run.chosen().y
-		coefficient := make([]float64, raw.Dim)
-		for _, f := range m.Features {
-			coefficient[f.Index-1] = f.Coefficient
-		}
-		for i, got := range m.scores(raw) {
-			want, direct, size := 0.0, m.RawIntercept, math.Abs(m.RawIntercept)
-			col, val := prepared.Row(i)
-			for k, j := range col {
-				want += val[k] * y[j]
-			}
-			want = run.target.Mean + run.target.Deviation*want
-			require.InDelta(t, want, got, 1e-12*max(1, math.Abs(want)), "%s, row %d", name, i)
-			col, val = raw.Row(i)
-			for k, j := range col {
-				direct += val[k] * coefficient[j]
-				size += math.Abs(val[k] * coefficient[j])
-			}
-			require.InDelta(t, got, direct, 1e-13*size, "%s, row %d", name, i)
-		}
-	}
-}
-
-func TestTuneOddColumns(t *testing.T) {
-	train := writeText(t, "a.svm", strings.Repeat("1 1:1 2:7\n-1 1:-1 2:7\n1 1:2 2:7\n-1 1:0.5 2:7\n", 4))
-	val := writeText(t, "b.svm", "1 1:1 2:7 3:5\n-1 1:-2 2:7\n")
-	test := writeText(t, "c.svm", "1 1:1 2:7 4:1e300\n-1 1:-2 2:7\n")
-	m, _, _ := runTune(t, train, val, test)
-	assert.Equal(t, 4, m.Dim)
-	require.Len(t, m.Features, 3) // the fourth is in a test row alone
-	assert.NotZero(t, m.Features[0].Coefficient)
-	assert.NotZero(t, m.Features[2].Coefficient) // of a validation row: the model is trained on these, too
-	assert.Less(t, m.Results[2].Test["loss"], math.Ln2)
-
-	m, _, _ = runTune(t, writeText(t, "d.csv", "x,same,y\n"+strings.Repeat("1,4,a\n2,4,b\n3,4,a\n", 6)))
-	assert.Equal(t, feature{Index: 2, Name: "same", Centre: 4, Mean: 4, Factor: 1, Weight: m.Features[1].Weight}, m.Features[1])
-}
-
-// What has no entry outside of the test is left out of the search, and of the model unless named.
-func TestTuneEmptyColumns(t *testing.T) {
-	far := strings.Repeat("1 3:1 900000:7\n-1 3:-1 900000:5\n1 3:2 900000:7\n-1 3:0.5 900000:4\n", 4)
-	near := strings.NewReplacer(" 3:", " 1:", " 900000:", " 2:").Replace(far)
-	m, path, stdout := runTune(t, writeText(t, "far.svm", far))
-	assert.Contains(t, stdout, "features 2, scaled to mean 0")
-	assert.Contains(t, stdout, "empty    899998 more")
-	assert.Equal(t, 900000, m.Dim)
-	require.Len(t, m.Features, 2)
-	assert.Equal(t, []int{3, 900000}, []int{m.Features[0].Index, m.Features[1].Index})
-	same, samePath, _ := runTune(t, writeText(t, "near.svm", near))
-	for j := range same.Features {
-		same.Features[j].Index = m.Features[j].Index
-	}
-	assert.Equal(t, same.Features, m.Features)
-	got, _ := ok(t, "tune", "-apply", path, writeText(t, "far.svm", far+"1 17:4\n"))
-	want, _ := ok(t, "tune", "-apply", samePath, writeText(t, "near.svm", near+"1\n"))
-	assert.Equal(t, want, got)
-
-	rows := strings.Repeat("0,1,0,a\n0,2,0,b\n0,3,0,a\n", 6)
-	m, path, stdout = runTune(t, writeText(t, "named.csv", "u,v,w,y\n"+rows))
-	assert.Contains(t, stdout, "empty    2 more")
-	require.Len(t, m.Features, 3)
-	assert.Equal(t, feature{Index: 1, Name: "u", Factor: 1}, m.Features[0])
-	assert.Equal(t, feature{Index: 3, Name: "w", Factor: 1}, m.Features[2])
-	ok(t, "tune", "-apply", path, writeText(t, "w.csv", "w,v,u,y\n5,1,6,a\n"))
 }
 
 func TestTuneInterrupted(t *testing.T) {
