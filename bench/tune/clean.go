@@ -248,12 +248,10 @@ func (t *search) reportCleaning(w io.Writer) {
 }
 
 func (t *search) writeRows(to io.Writer) error {
-	c, w := t.cleaner, csv.NewWriter(to)
-	w.Write([]string{"row", "label", "vote", "probability", "self_confidence", "weight"})
+	c, lines := t.cleaner, [][]string{{"row", "label", "vote", "probability", "self_confidence", "weight"}}
 	for _, i := range ascending(c.own) {
-		w.Write([]string{c.rows.IDs[i], t.classes[int(c.rows.Label[i])], t.classes[c.vote[i]],
+		lines = append(lines, []string{c.rows.IDs[i], t.classes[int(c.rows.Label[i])], t.classes[c.vote[i]],
 			sixDigits(c.own[i]), sixDigits(c.self[i]), sixDigits(c.weight[i])})
 	}
-	w.Flush()
-	return w.Error()
+	return csv.NewWriter(to).WriteAll(lines)
 }

@@ -147,8 +147,11 @@ func enough(d *data.Data, parts int, regression bool) error {
 
 // counters returns the features of a table that rise by 1 from row to row.
 func counters(d *data.Data) (list []int) {
+	if d.Features == nil {
+		return nil
+	}
 	rises, last, now := make([]int, d.Dim), make([]float64, d.Dim), make([]float64, d.Dim)
-	for i := range d.Rows() * b2i(d.Features != nil) {
+	for i := range d.Rows() {
 		clear(now)
 		col, val := d.Row(i)
 		for k, j := range col {
@@ -168,7 +171,7 @@ func counters(d *data.Data) (list []int) {
 }
 
 func countRows(n int) string {
-	return fmt.Sprintf("%d row%s", n, []string{"s", ""}[b2i(n == 1)])
+	return fmt.Sprintf("%d row%s", n, either(n == 1, "", "s"))
 }
 
 func countClasses(d *data.Data) []int {
@@ -263,11 +266,11 @@ func (s *dataSet) prepare(parts []*data.Data, regression bool) error {
 		}
 	}
 	s.used = findUsed(design)
-	most := mostFeatures / []int{1, len(s.classes)}[b2i(len(s.classes) > 2)]
+	most := mostFeatures / either(len(s.classes) > 2, len(s.classes), 1)
 	if n := len(s.used); n == 0 || n > max(most, most*most/design.Rows()) { // few rows take their own coordinates
 		return fmt.Errorf("%s: %d features with a value other than 0 in the %d rows that are not for the test, "+
 			"want 1 to %d (more with fewer rows): %s", s.files[0].Path, n, design.Rows(), max(most, most*most/design.Rows()),
-			[]string{"leave out those that few rows hold", "no column beside the label tells rows apart"}[b2i(n == 0)])
+			either(n == 0, "no column beside the label tells rows apart", "leave out those that few rows hold"))
 	}
 	all := append([]*data.Data{design}, parts...)
 	for i, d := range all {

@@ -56,7 +56,7 @@ func (e *engine) run(ctx context.Context, p *kit.Progress, out kit.Terminal) err
 	truth, s := e.problem.Clone(), e.solver
 	_, e.y = vectors(e.problem)
 	e.from = s.K()
-	ratio := math.Pow(float64(e.Steps), 1/float64(40+80*b2i(small(e.problem))))
+	ratio := math.Pow(float64(e.Steps), 1/either(small(e.problem), 120.0, 40))
 	last, next := -1, 1.0
 	var failed error
 	record := func(s *bilevel.Solver) bool {

@@ -39,6 +39,7 @@ func TestRefuses(t *testing.T) {
 	renamed := writeText(t, "renamed.csv", "a,c,y\n"+rows(8, "1,2,0\n3,4,1"))
 	blocked := writeText(t, "file", "")
 	missing, notFolder := kittest.SystemErrors(t, "nowhere.csv", blocked)
+	few := writeText(t, "few.svm", "2 1:1 2:2\n3 1:2 2:5\n1 1:4\n2.5 2:1\n")
 	rare := writeText(t, "rare.csv", "a,y\n"+rows(30, "1,0")+"2,1\n")
 	type refusal struct {
 		status int
@@ -78,6 +79,7 @@ func TestRefuses(t *testing.T) {
 		{1, `renamed.csv:1: no column is named "b"; there are "a", "c", "y"`, []string{two, renamed}},
 		{1, "two.csv has 2 features, another file 3", []string{two, writeText(t, "w.svm", "0 3:1\n1 1:1\n")}},
 		{1, "no column beside the label tells", []string{writeText(t, "none.svm", rows(8, "1\n0"))}},
+		{0, "one.svm: 1 rows", []string{writeText(t, "one.svm", "1.5 1:2 2:3\n"), few, few, "-loss", "squared"}},
 		{0, "features 4096,", []string{writeText(t, "wide.svm", rows(8, wide+"\n0 1:1"))}},
 		{2, "-solver saa takes 4095 features, and there are 4096", []string{writeText(t, "wide.svm", rows(8, wide+"\n0 1:1")), "-solver", "saa"}},
 		{1, "wide.svm: 4097 features with a value other than 0 in the 4512 rows that are not for the test, want 1 to 4095",

@@ -75,7 +75,7 @@ func (t *search) describe(w io.Writer) {
 			n.Design, n.Folds, t.repeats, n.Test, t.Seed)
 		if t.kin != nil || t.apart {
 			fmt.Fprintf(w, "folds    rows that are copies, or of one name (-id), %s\n",
-				[]string{"stay in one fold", "stand in several: there are too few kinds"}[b2i(t.apart)])
+				either(t.apart, "stand in several: there are too few kinds", "stay in one fold"))
 		}
 	} else {
 		fmt.Fprintf(w, "rows     %d training, %d validation, %d kept back to choose on, %d test (seed %d)\n",
@@ -88,12 +88,12 @@ func (t *search) describe(w io.Writer) {
 		fmt.Fprintf(w, "target   mean %.6g, deviation %.6g on all but the test rows; squared loss ½(t − b)²\n",
 			t.target.Mean, t.target.Deviation)
 	}
-	less := []string{"", " or less"}[b2i(t.open && t.Solver != solverSAA)]
+	less := either(t.open && t.Solver != solverSAA, " or less", "")
 	fmt.Fprintf(w, "weights  on squares of coefficients, in [%.3g%s, %.3g]; intercept %s\n", t.Lo, less, t.Hi, t.Intercept)
 	if t.Solver == solverSAA {
 		fmt.Fprintf(w, "solver   saa: %s, %d steps of at most two samples each\n\n", saa.Newton{}.Name(), t.Steps)
 	} else {
-		fmt.Fprintf(w, "solver   exact: %s on all rows\n\n", []string{"Newton's method", "L-BFGS"}[b2i(len(t.classes) > 2)])
+		fmt.Fprintf(w, "solver   exact: %s on all rows\n\n", either(len(t.classes) > 2, "L-BFGS", "Newton's method"))
 	}
 }
 
@@ -115,7 +115,7 @@ func (t *search) report(w io.Writer) error {
 		}
 	}
 	if n := len(gone); n > 0 {
-		what := []string{quoted(gone), "the model is a constant"}[b2i(n == len(t.used))]
+		what := either(n == len(t.used), "the model is a constant", quoted(gone))
 		fmt.Fprintf(w, "dropped  %d of %d features: %s\n", n, len(t.used), what)
 	}
 	for _, s := range t.warnings() {
@@ -126,7 +126,7 @@ func (t *search) report(w io.Writer) error {
 }
 
 func (t *search) reportResults(w io.Writer) {
-	quality := []string{"accuracy", "rmse"}[b2i(t.regression())]
+	quality := either(t.regression(), "rmse", "accuracy")
 	tw := tabwriter.NewWriter(w, 0, 0, 3, ' ', tabwriter.AlignRight)
 	fmt.Fprintf(tw, "\tweight\tfeatures\tshare\theld-out loss\t± error\ttest loss\ttest %s\tseconds\t\n", quality)
 	for _, r := range t.results {
@@ -134,7 +134,7 @@ func (t *search) reportResults(w io.Writer) {
 		if r.Lambda > 0 && r.Lambda < dropped {
 			lambda = fmt.Sprintf("%.3g", r.Lambda)
 		}
-		mark, share := []string{"", "→ "}[b2i(r == t.chosen())], ""
+		mark, share := either(r == t.chosen(), "→ ", ""), ""
 		if r.Share > 0 {
 			share = fmt.Sprintf("%.0f %%", 100*r.Share)
 		}
@@ -158,7 +158,7 @@ func besideOne(of string, difference, deviation float64) string {
 	if difference == 0 {
 		return "its " + of + " is that of one weight for all"
 	}
-	side := []string{"above", "below"}[b2i(difference < 0)]
+	side := either(difference < 0, "below", "above")
 	s := fmt.Sprintf("its %s is %.3g ± %.2g %s that of one weight for all", of, math.Abs(difference), deviation, side)
 	if size := math.Abs(difference); size <= 2*deviation || deviation < 1e-9*size { // rows of one kind
 		s += ", which may be chance,"
@@ -221,7 +221,7 @@ func (t *search) again() (n int) {
 // leaks are features that order the labels, among the ten of largest coefficients.
 func (t *search) leaks() (names []string) {
 	d, size := t.design, make([]float64, len(t.used))
-	bar := []float64{0.995, 0.98}[b2i(len(t.classes) == 2)] // petals of iris, three classes: 0.991
+	bar := either(len(t.classes) == 2, 0.98, 0.995) // petals of iris, three classes: 0.991
 	for i, v := range t.chosen().y {
 		if j := i % d.Dim; j < len(size) {
 			size[j] -= v * v

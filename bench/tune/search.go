@@ -203,12 +203,14 @@ func (c choice) String() string {
 	return s
 }
 
-func b2i(b bool) int {
-	if b {
-		return 1
+func either[T any](so bool, yes, no T) T {
+	if so {
+		return yes
 	}
-	return 0
+	return no
 }
+
+func b2i(b bool) int { return either(b, 1, 0) }
 
 // runSampled runs SAA-Newton from the best single weight, and judges both, and the constant, on the
 // rows that no search saw.
@@ -302,4 +304,4 @@ func bestSingle(ctx context.Context, p *hyperopt.Problem, lo, hi float64) (best 
 	return best, nil
 }
 
-func gridSize(p *hyperopt.Problem) int { return 17 + 34*b2i(small(p)) }
+func gridSize(p *hyperopt.Problem) int { return either(small(p), 51, 17) }

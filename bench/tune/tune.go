@@ -173,9 +173,12 @@ func Tune(ctx context.Context, args []string, out kit.Terminal) error {
 
 // spare returns an error if results would replace one of the files, or cannot be written.
 func (o *options) spare(files []string) error {
-	names := []string{"model.json", "tune.svg", "tune.csv", "rows.csv"}[:3+b2i(o.Clean)]
-	if o.apply != "" {
+	names := []string{"model.json", "tune.svg", "tune.csv"}
+	switch {
+	case o.apply != "":
 		names = []string{"predictions.csv"}
+	case o.Clean:
+		names = append(names, "rows.csv")
 	}
 	for _, name := range names {
 		path := filepath.Join(o.out, name)
