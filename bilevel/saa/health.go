@@ -61,7 +61,7 @@ func (m *newton) tell() {
 					fall = most
 				}
 				h.gap += fall
-			} else if t < 3 { // |h_i| < 4.2σ_i
+			} else if t < 3 && lo < hi { // |h_i| < 4.2σ_i
 				h.gap = math.Inf(1)
 			}
 		}
