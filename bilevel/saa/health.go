@@ -124,16 +124,12 @@ func (m *newton) bottom(i int) bool {
 	return p.size[i] == 0 && c.asked[i] > 0 && c.b.At(i, i) > 0 && p.effect(i) > 0x1p-10*c.most[i]
 }
 
-// leastErr is the standard error of vᵀHv/vᵀv, in the units of y.
+// leastErr is the standard error of wᵀHw/wᵀw, w = D·low, in the units of y.
 func (m *newton) leastErr() float64 {
 	p := m.now
-	vv, scaled := 0.0, 0.0
-	for j, v := range p.v {
-		vv += v * v
-		scaled += v / p.d[j] * (v / p.d[j])
-	}
+	vv := square(p.low, p.d)
 	if p.groups[1] < 2 || vv == 0 {
 		return 0
 	}
-	return p.noiseH(m.sides[1].left()) * scaled / vv
+	return p.noiseH(m.sides[1].left()) * mat.Dot(p.low, p.low) / vv
 }

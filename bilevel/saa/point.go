@@ -20,7 +20,7 @@ type point struct {
 	h0         *mat.Sym      // D·H·D, with H the mean of g_yy, and eigenvalues raised to the floor of its noise
 	d          []float64     // D: powers of two that bring the diagonal of D·H·D to 1 … 4
 	g, u       []float64     // ĝ, and u = −H⁻¹ĝ
-	v          []float64     // H⁻¹f_y
+	v, low     []float64     // H⁻¹f_y, and about the last eigenvector of D·H·D
 	jt         *mat.Dense    // Jᵀ = −g_xy H⁻¹, dx × dy
 	h          []float64     // the hypergradient at (x, y + u)
 	size       []float64     // of the terms that h is the difference of
@@ -39,7 +39,7 @@ func newPoint(dx, dy int) *point {
 	x := func() []float64 { return make([]float64, dx) }
 	y := func() []float64 { return make([]float64, dy) }
 	return &point{
-		x: x(), y: y(), sums: newSums(dx, dy), h0: mat.NewSym(dy), d: y(), g: y(), u: y(), v: y(),
+		x: x(), y: y(), sums: newSums(dx, dy), h0: mat.NewSym(dy), d: y(), g: y(), u: y(), v: y(), low: y(),
 		jt: mat.NewDense(dx, dy), work: mat.NewDense(dy, dy), h: x(), size: x(), unit: x(), sure: x(), dx: x(), dy: y(), w: y(), hy: y(), dyy: y(), big: y(),
 	}
 }
@@ -79,7 +79,7 @@ func (p *point) lower(left, promise float64) error {
 }
 
 // down makes H, whose least eigenvalue is negative, |H|, at least 3 standard errors, so that y goes down. Where noise
-// may have made it so, v becomes its eigenvector, along which the next reading tells the noise.
+// may have made it so, low becomes its eigenvector, along which the next reading tells the noise.
 func (p *point) down(left, floor, least float64) error {
 	p.scale(p.n[1])
 	noise := p.noiseH(left)
@@ -88,9 +88,7 @@ func (p *point) down(left, floor, least float64) error {
 	}
 	absolute(p.h0, &p.indefinite, *p.work, max(floor, 3*noise))
 	if p.convex = left == 0 || p.curv[1] > 0 && least < -3*noise; !p.convex {
-		for j, v := range p.indefinite.VectorsT().Row(0) {
-			p.v[j] = p.d[j] * v
-		}
+		copy(p.low, p.indefinite.VectorsT().Row(0))
 	}
 	_, err := p.inv.Truncate(p.h0, p.h0, floor/2)
 	return err
@@ -98,7 +96,7 @@ func (p *point) down(left, floor, least float64) error {
 
 var errFlat = fmt.Errorf("%w: g_yy is 0, so that there is no y*(x)", bilevel.ErrDomain)
 
-// noiseH is the standard error of vᵀHv/vᵀD⁻²v, 0 if not known; less in proportion where H is below its mean, of an old D.
+// noiseH is the standard error of wᵀHw/wᵀD⁻²w, w = D·low, 0 if not known; less in proportion where H is below its mean, of an old D.
 func (p *point) noiseH(left float64) float64 {
 	mean := p.curv[0] / p.n[1]
 	noise := math.Sqrt(max(0, p.curv[1]/p.n[1]-mean*mean*(1+0x1p-40)) * left / max(p.groups[1]-1, 1))
@@ -130,6 +128,11 @@ func (p *point) upper(c *curvature) {
 		p.v[j] = v / p.n[0]
 	}
 	_ = p.solve(p.v, p.v)
+	for j, d := range p.d { // inverse iteration
+		p.low[j] = p.v[j] / d
+	}
+	_ = p.inv.SolveVec(p.low, p.low)
+	_ = p.inv.SolveVec(p.low, p.low)
 	for i := range p.x {
 		row := p.jt.Row(i)
 		for j, v := range p.xy.Row(i) {
@@ -262,7 +265,7 @@ func (p *point) covariance(sides *[2]side, i, j int) float64 {
 func (p *point) State(t *bilevel.State) {
 	p.sums.State(t)
 	t.Sym(p.h0)
-	t.Floats(p.v, p.unit, p.d, p.big)
+	t.Floats(p.v, p.low, p.unit, p.d, p.big)
 	t.Dense(p.jt)
 	t.Float(&p.norm)
 	t.Floats(p.x, p.y)

@@ -36,7 +36,7 @@ type sums struct {
 	t      []float64  // Σ H⁻¹g_y
 	tt     float64    // Σ ‖H⁻¹g_y‖²
 	f2, c2 []float64  // over groups of n: Σ n²f_x², and Σ n²‖row of g_xy‖² in units D
-	curv   [2]float64 // Σ of the curvature vᵀg_yy v/vᵀD⁻²v, and of its square; 0: v is not known
+	curv   [2]float64 // Σ of the curvature wᵀg_yy w/wᵀD⁻²w, w = D·low, and of its square; 0: not known
 }
 
 func newSums(dx, dy int) *sums {
@@ -207,12 +207,12 @@ func (m *newton) include(it *bilevel.Iteration, k int, p, by *point, group []bil
 	}
 	mat.Axpy(p.t, n, a.t)
 	p.tt += n * w * mat.Dot(a.t, a.t)
-	vv := 0.0
-	for j, v := range by.v {
-		vv += v / by.d[j] * (v / by.d[j])
-	}
-	if vv > 0 {
-		bow := mat.Dot(by.v, a.hv) / vv
+	if vv := mat.Dot(by.low, by.low); vv > 0 {
+		for j, v := range by.low {
+			a.t[j] = by.d[j] * v
+		}
+		mat.MulVecSym(a.hv, a.yy, a.t)
+		bow := mat.Dot(a.t, a.hv) / vv
 		p.curv[0] += n * bow
 		p.curv[1] += n * w * bow * bow
 	}
