@@ -5,6 +5,7 @@
 package option
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -24,12 +25,7 @@ func Bad(format string, args ...any) error {
 }
 
 // Default sets *v to value if it is zero.
-func Default[T comparable](v *T, value T) {
-	var zero T
-	if *v == zero {
-		*v = value
-	}
-}
+func Default[T comparable](v *T, value T) { *v = cmp.Or(*v, value) }
 
 // Schedule refuses a schedule that is missing, and one whose first value is not finite or not in
 // [0, max]. Schedules are bilevel.Schedules.

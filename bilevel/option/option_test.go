@@ -10,7 +10,7 @@ import (
 
 type constant float64
 
-func (c constant) At(int) float64 { return float64(c) }
+func (c constant) At(k int) float64 { return float64(c) - float64(k) }
 
 // Each check lets its range through, with its edges, and refuses what is just outside by a text
 // that names the field and the value.
@@ -30,8 +30,9 @@ func TestChecks(t *testing.T) {
 		{Schedule("A.B", constant(nan), inf), "A.B at step 0 is NaN"},
 		{Batch("A.B", 1), ""},
 		{Batch("A.B", Full), ""},
+		{Batch("A.B", 1<<24), ""},
+		{Batch("A.B", 1<<24+1), "A.B is 16777217"},
 		{Batch("A.B", 0), "A.B is 0, want 1 … 2²⁴, or Full"},
-		{Batch("A.B", -2), "A.B is -2"},
 		{AtLeast("A.B", 3, 3), ""},
 		{AtLeast("A.B", 2, 3), "A.B is 2, want ≥ 3"},
 		{Positive("A.B", inf), ""},
@@ -39,6 +40,7 @@ func TestChecks(t *testing.T) {
 		{Positive("A.B", 0), "A.B is 0, want > 0"},
 		{Positive("A.B", nan), "A.B is NaN"},
 		{Finite("A.B", math.MaxFloat64), ""},
+		{Finite("A.B", 5e-324), ""},
 		{Finite("A.B", inf), "A.B is +Inf, want a finite value > 0"},
 		{Finite("A.B", 0), "A.B is 0"},
 		{Share("A.B", 0.5), ""},
@@ -48,7 +50,7 @@ func TestChecks(t *testing.T) {
 		{Vector("A.B", nil, 2), ""},
 		{Vector("A.B", []float64{1, 2}, 2), ""},
 		{Vector("A.B", []float64{1}, 2), "A.B has length 1, want 2"},
-		{Vector("A.B", []float64{1, nan}, 2), "A.B is NaN at index 1"},
+		{Vector("A.B", []float64{nan, 1}, 2), "A.B is NaN at index 0"},
 		{Dims(1, 1), ""},
 		{Dims(0, 1), "dx = 0, dy = 1"},
 		{Dims(1, 0), "dx = 1, dy = 0"},
