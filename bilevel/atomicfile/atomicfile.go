@@ -60,24 +60,17 @@ func Replace(path, backup string, fill func(io.Writer) error) (err error) {
 	return nil
 }
 
-// Sweep removes what killed writers of path left beside it. Call it only while nothing writes to
-// path.
+// Sweep tries to remove all that killed writers of path left beside it. Call it only while nothing
+// writes to path.
 func Sweep(path string) error {
 	dir, base := filepath.Dir(path), filepath.Base(path)
 	entries, err := os.ReadDir(dir)
-	if err != nil {
-		return err
-	}
 	for _, e := range entries {
-		name := e.Name()
-		if !strings.HasPrefix(name, prefix(base)) || !strings.HasSuffix(name, suffix) {
-			continue
-		}
-		if err := os.Remove(filepath.Join(dir, name)); err != nil {
-			return err
+		if name := e.Name(); strings.HasPrefix(name, prefix(base)) && strings.HasSuffix(name, suffix) {
+			err = cmp.Or(err, os.Remove(filepath.Join(dir, name)))
 		}
 	}
-	return nil
+	return err
 }
 
 // Temporary files are .NAME.*.tmp.
@@ -112,10 +105,7 @@ func buffered(w io.Writer, fill func(io.Writer) error) error {
 
 // syncDir makes the rename durable where folders can be synced: not on Windows and some networks.
 func syncDir(dir string) {
-	d, err := os.Open(dir)
-	if err != nil {
-		return
+	if d, err := os.Open(dir); err == nil {
+		_, _ = d.Sync(), d.Close()
 	}
-	defer d.Close()
-	_ = d.Sync()
 }

@@ -56,6 +56,9 @@ func TestWriteKeepsPermissions(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, mode, info.Mode().Perm())
 	}
+	require.NoError(t, os.Symlink("a.csv", path+".link"))
+	require.NoError(t, Write(path+".link", text("not through the link")))
+	content(t, filepath.Dir(path), map[string]string{"a.csv": "new", "a.csv.link": "not through the link"})
 }
 
 func TestWriteFailureKeepsOldFile(t *testing.T) {
@@ -73,6 +76,10 @@ func TestWriteFailureKeepsOldFile(t *testing.T) {
 	assert.Panics(t, func() { _ = Write(path, func(io.Writer) error { panic("fill") }) })
 	content(t, dir, want)
 	assert.ErrorContains(t, Write(dir, text("x")), "no file")
+	path = filepath.Join(t.TempDir(), "a.csv")
+	assert.ErrorContains(t, Write(path, func(io.Writer) error { return os.Mkdir(path, 0o755) }), "write "+path)
+	require.Error(t, keep(path, filepath.Join(dir, "a.csv")), "what cannot be read is no copy")
+	content(t, dir, want)
 }
 
 func TestWriteErrorIsNotLost(t *testing.T) {
