@@ -19,20 +19,17 @@ func ExampleAdapt() {
 	})
 	m, err := compose.NewMeanVariance(returns, 1)
 	if err != nil {
-		fmt.Println(err)
-		return
+		panic(err)
 	}
 	s, err := bilevel.New(compose.Adapt(m),
 		bilevel.STABLE{MuG: 1, Alpha: bilevel.Constant(0.5), Beta: bilevel.Constant(0.5)},
 		bilevel.Options{Set: bilevel.Simplex{}, LowerBatch: bilevel.Full})
 	if err != nil {
-		fmt.Println(err)
-		return
+		panic(err)
 	}
 	r, err := s.Run(context.Background(), bilevel.Run{Steps: 500})
 	if err != nil {
-		fmt.Println(err)
-		return
+		panic(err)
 	}
 	fmt.Printf("weights %.3f, mean return %.3f\n", r.X, r.Y[0])
 	// Output: weights [0.227 0.773], mean return 0.100

@@ -76,6 +76,12 @@ func TestErrorsComeThrough(t *testing.T) {
 	assert.ErrorIs(t, p.GradG(y, x, y, nil), bilevel.ErrNoExact)
 	assert.ErrorIs(t, p.CrossG(mat.NewDense(w.Dx, w.Dy), x, y, nil), bilevel.ErrNoExact)
 	assert.ErrorIs(t, p.CrossVecG(x, x, y, y, nil), bilevel.ErrNoExact)
+	assert.ErrorIs(t, p.GradXG(x, x, y, nil), bilevel.ErrNoExact)
+	assert.ErrorIs(t, p.Solution(y, x), bilevel.ErrNoExact)
+	_, err := p.ValueG(x, y, nil)
+	assert.ErrorIs(t, err, bilevel.ErrNoExact)
+	_, err = p.Objective(nil, x)
+	assert.ErrorIs(t, err, bilevel.ErrNoExact)
 }
 
 func portfolio(t testing.TB, assets, scenarios int) *MeanVariance {
@@ -120,4 +126,5 @@ func TestMeanVarianceOptimum(t *testing.T) {
 		assert.ErrorContains(t, err, want)
 	}
 	assert.Error(t, m.Inner(make([]float64, 2), x, []bilevel.Sample{40}), "a scenario that does not exist")
+	assert.Error(t, m.Gradients(mat.NewDense(5, 2), x, []bilevel.Sample{40}))
 }

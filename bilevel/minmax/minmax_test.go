@@ -110,16 +110,14 @@ func (s convexIn) Hess(syy *mat.Sym, x, y []float64, zeta []bilevel.Sample) erro
 	return s.err
 }
 
-type inexact struct{ square }
-
-func (inexact) Grad(_, _, _, _ []float64, _ []bilevel.Sample) error { return bilevel.ErrNoExact }
-func (inexact) Cross(_ *mat.Dense, _, _ []float64, _ []bilevel.Sample) error {
-	return bilevel.ErrNoExact
-}
-
 func TestErrorsComeThrough(t *testing.T) {
-	p, x, y := Adapt(inexact{newSquare(0, 0, 8)}), make([]float64, 3), make([]float64, 4)
+	loss := func(x, y auto.Vec, _ bilevel.Sample) auto.Num { return x.Sum().Add(y.Sum()).Square() }
+	simulator := square{bileveltest.Must(auto.New(auto.Losses{Dx: 3, Dy: 4, F: loss, G: loss}))}
+	p, x, y := Adapt(simulator), make([]float64, 3), make([]float64, 4)
+	assert.ErrorIs(t, p.GradF(x, y, x, y, nil), bilevel.ErrNoExact)
 	assert.ErrorIs(t, p.GradG(y, x, y, nil), bilevel.ErrNoExact)
+	_, err := p.ValueG(x, y, nil)
+	assert.ErrorIs(t, err, bilevel.ErrNoExact)
 	assert.ErrorIs(t, p.CrossG(mat.NewDense(3, 4), x, y, nil), bilevel.ErrNoExact)
 }
 

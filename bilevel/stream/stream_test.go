@@ -7,11 +7,29 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"stable/bilevel"
+	"stable/bilevel/auto"
 	"stable/bilevel/bileveltest"
 	"stable/bilevel/check"
 	"stable/bilevel/observe"
 	"stable/bilevel/quadratic"
+	"stable/bilevel/units"
+	"stable/mat"
 )
+
+// Simulators without means have no exact oracles.
+func TestErrorsComeThrough(t *testing.T) {
+	loss := func(x, y auto.Vec, _ bilevel.Sample) auto.Num { return x.Add(y).Square().Sum() }
+	p := bileveltest.Must(auto.New(auto.Losses{Dx: 1, Dy: 1, F: loss, G: loss}))
+	v, gxy, gyy := []float64{1}, mat.NewDense(1, 1), mat.NewSym(1)
+	for _, w := range []*bilevel.Completed{bilevel.Complete(Of(p)), bilevel.Complete(bileveltest.Must(units.In(p, units.Units{})))} {
+		_, f := w.ValueF(v, v, nil)
+		_, g := w.ValueG(v, v, nil)
+		for k, err := range []error{f, g, w.GradF(v, v, v, v, nil), w.GradG(v, v, v, nil), w.GradXG(v, v, v, nil),
+			w.CrossG(gxy, v, v, nil), w.HessG(gyy, v, v, nil), w.HessVecG(v, v, v, v, nil), w.CrossVecG(v, v, v, v, nil)} {
+			assert.ErrorIs(t, err, bilevel.ErrNoExact, "%T, oracle %d", w.Problem, k)
+		}
+	}
+}
 
 // The samples are the terms of the sum, each as often as the others: all derivatives agree, and the
 // limit is that of the sum.

@@ -11,13 +11,11 @@ import (
 func ExampleIn() {
 	p, err := quadratic.New(quadratic.Options{Dx: 2, Dy: 3, Seed: 1})
 	if err != nil {
-		fmt.Println(err)
-		return
+		panic(err)
 	}
 	s, err := units.In(p, units.Units{X: []float64{1e6, 1e6}, Y: []float64{1e-3, 1e-3, 1e-3}})
 	if err != nil {
-		fmt.Println(err)
-		return
+		panic(err)
 	}
 	x, best := p.Optimum()
 	s.X(x, x)

@@ -3,6 +3,7 @@
 package units
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -63,15 +64,11 @@ func filled(v []float64, n int, value float64) []float64 {
 }
 
 func factors(name string, v []float64, n int) error {
-	if err := option.Vector("units: Units."+name, v, n); err != nil {
-		return err
-	}
+	err := option.Vector("units: Units."+name, v, n)
 	for i, f := range v {
-		if err := option.Finite(fmt.Sprintf("units: Units.%s[%d]", name, i), f); err != nil {
-			return err
-		}
+		err = cmp.Or(err, option.Finite(fmt.Sprintf("units: Units.%s[%d]", name, i), f))
 	}
-	return nil
+	return err
 }
 
 // X writes X∘x + ShiftX, a point of the problem in the new units. dst may be x.

@@ -67,6 +67,13 @@ func TestSets(t *testing.T) {
 	assert.ErrorIs(t, err, bilevel.ErrOption)
 	_, err = s.Set(bilevel.UniformBox(2, 0, 1))
 	assert.ErrorIs(t, err, bilevel.ErrOption)
+
+	q, x, y := sum(t), []float64{1, 2, 3}, []float64{4, 5, 6, 7}
+	same := bileveltest.Must(In(q, Units{}))
+	same.X(x, x)
+	same.Y(y, y)
+	assert.Equal(t, [][]float64{{1, 2, 3}, {4, 5, 6, 7}}, [][]float64{x, y})
+	assert.Equal(t, bileveltest.Must(q.ValueG(x, y, nil)), bileveltest.Must(same.ValueG(x, y, nil)))
 }
 
 func TestBadUnitsAreNamed(t *testing.T) {
