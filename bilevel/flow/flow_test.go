@@ -159,13 +159,16 @@ func TestErrors(t *testing.T) {
 		{"H_yy", entry(-1e9), chol.ErrNotPosDef}, {"f_x", entry(math.Inf(1)), bilevel.ErrDiverged},
 	} {
 		p := &bileveltest.Faulty[bilevel.Sample]{Problem: newBent(t), Quantity: c.quantity, Fault: c.fault}
-		f := bileveltest.Must(New(p, Options{Alpha: 1, Beta: 1, H: 0.1, X0: []float64{1, 2}}))
+		f := bileveltest.Must(New(p, Options{Alpha: 1, Beta: 1, H: 0.1, X0: []float64{1, 2}, Y0: []float64{3, 4, 5}}))
 		require.ErrorIs(t, f.Step(), c.want, c.quantity)
-		assert.Equal(t, []float64{1, 2}, f.X())
+		assert.Equal(t, [][]float64{{1, 2}, {3, 4, 5}}, [][]float64{f.X(), f.Y()})
 		assert.Zero(t, f.K())
 		_, err := f.Lyapunov()
 		assert.ErrorIs(t, err, bilevel.ErrMissing)
 	}
+	f := bileveltest.Must(New(bileveltest.Must(quadratic.New(quadratic.Options{})), Options{Alpha: 1, Beta: 1, H: 1e80}))
+	assert.ErrorContains(t, f.Step(), "the state of the flow")
+	assert.True(t, mat.NotFinite(f.Y()) < 0 && f.K() == 0)
 }
 
 func TestLyapunovFalls(t *testing.T) {
