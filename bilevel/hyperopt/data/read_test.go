@@ -237,6 +237,7 @@ func TestReadCSVColumns(t *testing.T) {
 		{0, 1, 0, 1, 40, 4.25}, // the most frequent sex
 	}, denseRows(d))
 
+	assert.NotContains(t, d.Val, 0.0)
 	opt.Columns, opt.Classes = d.Columns, d.Classes
 	e := mustCSV(t, "id,city,sex,age,spent,bought\nb1,Rome,f,NaN,1,no\nb2,Lima,,1,2,yes\n", opt)
 	assert.Equal(t, d.Features, e.Features)
@@ -330,7 +331,7 @@ func TestReadCSVFeatures(t *testing.T) {
 func TestReadCSVHeaderless(t *testing.T) {
 	opt := ReadOptions{Headerless: true, LabelColumn: "1"}
 	d := mustCSV(t, "yes;1,5;2\nno;3;4\n", opt)
-	assert.Equal(t, []string{"2", "3"}, d.Features)
+	assert.Equal(t, []string{"1", "2", "3"}, append([]string{d.LabelName}, d.Features...))
 	assert.Equal(t, [][]float64{{1.5, 2}, {3, 4}}, denseRows(d))
 	assert.Equal(t, []float64{1, -1}, d.Label)
 	opt.Features, opt.Classes = d.Features, d.Classes

@@ -61,7 +61,7 @@ func requireSyntax(t *testing.T, err error, file string, line int, want string) 
 func TestReadCSVRefuses(t *testing.T) {
 	d := mustCSV(t, shop, ReadOptions{Categorical: true, Impute: "mean"})
 	var none ReadOptions
-	columns, ab := ReadOptions{Columns: d.Columns}, ReadOptions{Features: []string{"a", "b"}, Regression: true}
+	columns, filled, ab := ReadOptions{Columns: d.Columns}, ReadOptions{Columns: d.Columns, Impute: "mean"}, ReadOptions{Features: []string{"a", "b"}, Regression: true}
 	named, dropped, classes := ab, ab, ReadOptions{Classes: []string{"a", "b"}}
 	named.LabelColumn, dropped.LabelColumn, dropped.Drop = "y", "y", []string{"z", "absent"}
 	refused(t, ReadCSV, "a,b\n1,1\n1,", []refusal{
@@ -120,6 +120,7 @@ func TestReadCSVRefuses(t *testing.T) {
 		{"id;city;sex;age;spent;bought\nx;Oslo;f;1;1;yes\n", columns, 2, `column "id", "x": not among the 4 texts`, "cell level"},
 		{"id;city;sex;age;spent;bought\na1;;f;1;1;yes\n", columns, 2, `column "city", "": missing value`, "cell missing"},
 		{"id;city;sex;age;spent;bought\na1;Oslo;f;1;1;yes\na1;Oslo;f;;1;no\n", columns, 3, `column "age", "": missing value`, "cell missing"},
+		{"id;city;sex;age;spent;bought\na1;Oslo;f;x;1;yes\n", filled, 2, `column "age", "x": not a number`, "cell number"},
 		{"id,y\n1,0\n2,1\n", columns, 1, `no column is named "city"; there are "id", "y"`, ""},
 		{"id,town,sex,age,spent,y\na1,Oslo,f,1,1,0\n", columns, 1, `no column is named "city"`, ""},
 
@@ -131,6 +132,7 @@ func TestReadCSVRefuses(t *testing.T) {
 		{"a,b,z\n1,2,3\n", dropped, 1, "the columns are the features alone", "unlabelled"},
 	})
 	mustCSV(t, "a;b;c\n612;1.234;1\n6,337;0.5;2\n0,5;0;1\n", none)
+	assert.Equal(t, []float64{6.337, 1.436}, mustCSV(t, "a;b\n6,337;1\n1,436;2\n", none).Val, "nothing speaks for thousands")
 	assert.Equal(t, []string{"1"}, mustCSV(t, "a,b,y\n1,2,3\n", ReadOptions{Features: []string{"a", "b"}, ID: "a"}).IDs)
 	_, err := ReadCSV(io.MultiReader(strings.NewReader("a,b\n1,1\n\""), zeros{}), "endless", none)
 	requireSyntax(t, err, "endless", 2, "record is longer than")
