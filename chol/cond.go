@@ -38,9 +38,9 @@ func (c *Cholesky) exact() float64 {
 }
 
 func (c *Cholesky) norm1(s *mat.Sym) float64 {
-	sums := c.work[:s.N]
+	sums := c.work[:s.N+1] // and a 0
 	clear(sums)
-	for i := range sums {
+	for i := range s.N {
 		for j, v := range s.Row(i)[:i] {
 			v = math.Abs(v)
 			sums[i] += v
@@ -48,11 +48,7 @@ func (c *Cholesky) norm1(s *mat.Sym) float64 {
 		}
 		sums[i] += math.Abs(s.At(i, i))
 	}
-	norm := 0.0
-	for _, v := range sums {
-		norm = max(norm, v)
-	}
-	return norm
+	return slices.Max(sums)
 }
 
 // estimate returns the product of lower bounds of both norms. For B = A or A⁻¹, a sum of w·wᵀ over the

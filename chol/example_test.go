@@ -24,8 +24,7 @@ func Example_gaussianProcess() {
 
 	var c chol.Cholesky // its zero value works, and is used again for the next factorisation
 	if err := c.Factor(k); err != nil {
-		fmt.Println(err)
-		return
+		panic(err)
 	}
 	weights := make([]float64, len(t))
 	c.SolveVec(weights, y)

@@ -17,8 +17,7 @@ func ExampleTruncator() {
 	p := mat.NewSym(3)
 	report, err := t.Truncate(p, &a, 0.05)
 	if err != nil {
-		fmt.Println(err)
-		return
+		panic(err)
 	}
 	fmt.Printf("%d eigenvalue raised, the least was %.2f\n%.3f\n", report.Clipped, report.MinEigenvalue, p)
 	// Output:
@@ -36,8 +35,7 @@ func ExampleSymmetric() {
 	}}
 	var s eig.Symmetric
 	if err := s.Factor(&a); err != nil {
-		fmt.Println(err)
-		return
+		panic(err)
 	}
 	v := mat.NewDense(2, 2)
 	mat.CopyTrans(v, s.VectorsT())
@@ -58,8 +56,7 @@ func ExampleJacobi() {
 	}}
 	var j eig.Jacobi
 	if err := j.Factor(&a); err != nil {
-		fmt.Println(err)
-		return
+		panic(err)
 	}
 	fmt.Printf("%.4g\n", j.Values())
 	// Output: [1e-20 1]

@@ -3,6 +3,7 @@
 package boxqp
 
 import (
+	"math"
 	"slices"
 
 	"stable/chol"
@@ -64,13 +65,9 @@ func (q *QP) sweep() {
 			continue
 		}
 		v := min(max(si-q.R[i]/row[i], q.Lo[i]), q.Hi[i])
-		step := v - si
-		if step == 0 {
-			continue
-		}
 		q.S[i] = v
-		for j := i + 1; j < len(q.S); j++ {
-			q.R[j] += step * q.A.Row(j)[i]
+		for j := i + 1; v != si && j < len(q.S); j++ {
+			q.R[j] += (v - si) * q.A.Row(j)[i]
 		}
 	}
 }
@@ -103,11 +100,8 @@ func (q *QP) newton() {
 		}
 		for k, i := range q.free {
 			v := q.S[i] + t*q.To[k]
-			if k == first {
-				v = q.Hi[i]
-				if q.To[k] < 0 {
-					v = q.Lo[i]
-				}
+			if k == first { // clamped below
+				v = math.Copysign(math.Inf(1), q.To[k])
 			}
 			q.S[i] = min(max(v, q.Lo[i]), q.Hi[i])
 		}

@@ -255,10 +255,4 @@ func (c *checker) normal(x []float64, scale float64) {
 	}
 }
 
-func maxAbs(x []float64) float64 {
-	m := 0.0
-	for _, v := range x {
-		m = max(m, math.Abs(v))
-	}
-	return m
-}
+func maxAbs(x []float64) float64 { return mat.MaxAbs(mat.DenseOf(1, len(x), x)) }

@@ -33,11 +33,7 @@ type linear struct {
 
 // sizes are lengths over which second derivatives change.
 func sizes(v []float64) []float64 {
-	most := 0.0
-	for _, a := range v {
-		most = max(most, math.Abs(a))
-	}
-	s := make([]float64, len(v))
+	most, s := mat.MaxAbs(mat.DenseOf(1, len(v), v)), make([]float64, len(v))
 	for i, a := range v {
 		s[i] = cmp.Or(max(math.Abs(a), most/1000), 1)
 	}
