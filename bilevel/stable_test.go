@@ -199,6 +199,9 @@ func TestSTABLEFollowsThePaper(t *testing.T) {
 		})
 	}
 	assert.Greater(t, slices.Min(acted[:]), 10, "%v", acted)
+	full := newSolver(t, newWavy(0), plain, Options{LowerBatch: Full})
+	steps(t, full, 1)
+	assert.EqualValues(t, 16, full.Counts().Phi, "H⁰ is exact, too")
 }
 
 // samplesOf returns a step's samples: one φ for all of the lower level, at two points, one ξ at
