@@ -24,8 +24,7 @@
 //	add      sums f_x, f_y, g_y, g_xy, g_yy of a block, asked at z, and g_yy(y_b − y_r) + g_xyᵀ(x_b − x_r)
 //	weigh    on a stream, a group of samples asked at once, one of whose derivatives is longer than twice the
 //	         second longest of all groups, in units ℓ of x and diag(H)^−½ of y, is scaled to that length
-//	lower    ĝ = mean of g_y + g_yy(y − y_b) + g_xyᵀ(x − x_b),  y's Newton step u = −H⁻¹ĝ,  and H = g_yy, with
-//	         eigenvalues of at least half their standard error, or ConvexityAt if that is less
+//	lower    ĝ = mean of g_y + g_yy(y − y_b) + g_xyᵀ(x − x_b),  y's Newton step u = −H⁻¹ĝ,  H = g_yy
 //	down     if g_yy is indefinite, H = |g_yy|, at least 3 standard errors: y descends; x waits while it may be noise
 //	upper    v = H⁻¹f_y,  J = −H⁻¹g_xyᵀ = dy*/dx,  h = f_x − g_xy v + Bδ_x + E(δ_y − Jδ_x + u), carried to (x, y + u)
 //	learn    rows of B and E, differences of ∇L along (e_i, Je_i), on some samples, with L = f − vᵀg_y, v fixed:
@@ -89,9 +88,9 @@
 // them, is a martingale, O_p(√log N/N); and B, asked anew of a share of all samples whenever N is four times what it
 // was, has the error O_p(N^−½), times z_N − mean z_b. One group of each kind is weighed down, o(√N) long where there
 // are two moments, so means change by o(N^−½). The model's root is O_p(1/N) from that of the equations, and one step
-// goes there: the eigenvalues of H keep away from a floor that falls as N^−½, and credit does not run out, since the
-// 4N evaluations of a reading, due when N has grown fourfold, are below those that N samples bring. Steps are
-// O_p(N^−½), and unread allows N^−¼: parts, whose error is .3√stat, are ever rarer (2 of 100 runs at 10⁶). □
+// goes there: credit does not run out, since the 4N evaluations of a reading, due when N has grown fourfold, are below
+// those that N samples bring. Steps are O_p(N^−½), and unread allows N^−¼: parts, whose error is .3√stat, are ever
+// rarer (2 of 100 runs at 10⁶). □
 //
 // TestTheorem sees each of this on the code (STABLE_LONG=1: to 10⁶ samples). Measured alone is that runs come to z*,
 // and that Δ binds none. Before the end of a block the answer is that of its beginning, 3 % of N behind in the mean.

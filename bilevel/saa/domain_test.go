@@ -47,6 +47,28 @@ func ridge(t *testing.T, seed, terms uint64) *auto.Problem {
 	return p
 }
 
+// Features that stand twice, but for a little noise: small eigenvalues of g_yy that the samples know are no noise.
+func TestCollinear(t *testing.T) {
+	loss := func(y auto.Vec, s bilevel.Sample, side uint64) auto.Num {
+		r := rand.New(rand.NewPCG(uint64(s), side))
+		a, b := make([]float64, 6), 0.5*r.NormFloat64()
+		for i := range 3 {
+			a[i] = r.NormFloat64()
+			a[i+3] = a[i] + 0.03*r.NormFloat64()
+			b += float64(2*i-1) * a[i]
+		}
+		return y.Dot(auto.Data(a)).Shift(-b).Square().Scale(0.5)
+	}
+	p := bileveltest.Must(auto.New(auto.Losses{Dx: 6, Dy: 6, F: func(_, y auto.Vec, s bilevel.Sample) auto.Num { return loss(y, s, 0) },
+		G: func(x, y auto.Vec, s bilevel.Sample) auto.Num {
+			return loss(y, s, 1).Add(y.WeightedSquares(x.Exp()).Scale(0.5))
+		}}))
+	for seed := range reps(8, 3) {
+		_, r := solved(t, p, saa.Newton{}, bilevel.Options{Set: bilevel.UniformBox(6, -14, 4), Seed: seed}, bilevel.Run{Xi: 5000})
+		assert.NotContains(t, strings.Join(r.Warnings, ""), "convex", "seed %d", seed)
+	}
+}
+
 // Down the flats of exp(x) no run ends by overflow, or away from a stationary point without a word.
 func TestNoBounds(t *testing.T) {
 	for seed := range reps(10, 2) {

@@ -197,7 +197,7 @@ func (m *newton) unread(stat float64) float64 {
 	if m.checked == 0 || m.n() >= reread*m.readN && !m.askedLately() {
 		return 0
 	}
-	q, far := audit*math.Sqrt(stat), 2*m.checked
+	q, far := small*math.Sqrt(stat), 2*m.checked
 	if m.askedLately() { // so that nothing is read
 		far = max(far, 2*math.Sqrt(stat*float64(m.n())/float64(m.readN)))
 	}

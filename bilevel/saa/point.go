@@ -17,7 +17,7 @@ type point struct {
 	inv        eig.Truncator // of D·H·D
 	indefinite eig.Symmetric // of an indefinite one
 	work       *mat.Dense    // its scratch
-	h0         *mat.Sym      // D·H·D, with H the mean of g_yy, and eigenvalues raised to the floor of its noise
+	h0         *mat.Sym      // D·H·D, with H the mean of g_yy, or its absolute value
 	d          []float64     // D: powers of two that bring the diagonal of D·H·D to 1 … 4
 	g, u       []float64     // ĝ, and u = −H⁻¹ĝ
 	v, low     []float64     // H⁻¹f_y, and about the last eigenvector of D·H·D
@@ -45,15 +45,14 @@ func newPoint(dx, dy int) *point {
 }
 
 // lower solves the lower level's equations: H, ĝ and u.
-func (p *point) lower(left, promise float64) error {
+func (p *point) lower(left float64) error {
 	n := p.n[1]
 	p.scale(n)
 	norm := mat.NormFrobSym(p.h0)
 	if norm == 0 {
 		return errFlat
 	}
-	d, least := float64(len(p.y)), slices.Min(p.d)
-	floor := max(min(p.noiseH(left)/2, promise*least*least), 0x1p-40*norm/math.Sqrt(d))
+	floor := 0x1p-40 * norm / math.Sqrt(float64(len(p.y)))
 	r, err := p.inv.Truncate(p.h0, p.h0, floor)
 	p.clip, p.convex = r.Clipped, r.Clipped == 0 || r.MinEigenvalue >= 0
 	if err == nil && !p.convex {

@@ -145,11 +145,7 @@ func (m *newton) lower(it *bilevel.Iteration, p *point) error {
 	if err := it.Finite(p.fx, p.fy, p.gy, p.yy.Data, p.xy.Data); err != nil {
 		return err
 	}
-	promise := it.Oracle().ConvexityAt(p.x)
-	if !(promise > 0) { // noise alone says how small eigenvalues may be
-		promise = math.Inf(1)
-	}
-	if err := p.lower(m.sides[1].left(), promise); err != nil {
+	if err := p.lower(m.sides[1].left()); err != nil {
 		return err
 	}
 	return it.Finite(p.u)

@@ -216,7 +216,7 @@ func (c *theorem) look(t *testing.T, m *newton, share float64, v *seen) {
 	require.NoError(t, f.Solve(y, p.x, 1e-12))
 	_, err := f.Gradient(h, p.x, y)
 	require.NoError(t, err)
-	require.NoError(t, p.lower(1, math.Inf(1)))
+	require.NoError(t, p.lower(1))
 	p.upper(m.curve)
 
 	v.error += share * n * m.stat() / 2 / c.limit
@@ -408,7 +408,7 @@ func TestCurvesDown(t *testing.T) {
 		p.scale(100)
 		ray := -2 * p.d[0] * p.d[0]
 		p.curv = [2]float64{100 * ray, 100 * ray * ray * (1 + 99/errors/errors)}
-		require.NoError(t, p.lower(1, math.Inf(1)))
+		require.NoError(t, p.lower(1))
 		assert.Equal(t, down, p.convex)
 		assert.GreaterOrEqual(t, p.h0.At(0, 0), -3*ray/errors*0.99)
 	}
