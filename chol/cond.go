@@ -38,9 +38,9 @@ func (c *Cholesky) exact() float64 {
 }
 
 func (c *Cholesky) norm1(s *mat.Sym) float64 {
-	sums := c.work[:s.N+1] // and a 0
+	sums, norm := c.work[:s.N], 0.0
 	clear(sums)
-	for i := range s.N {
+	for i := range sums {
 		for j, v := range s.Row(i)[:i] {
 			v = math.Abs(v)
 			sums[i] += v
@@ -48,7 +48,10 @@ func (c *Cholesky) norm1(s *mat.Sym) float64 {
 		}
 		sums[i] += math.Abs(s.At(i, i))
 	}
-	return slices.Max(sums)
+	for _, v := range sums {
+		norm = max(norm, v)
+	}
+	return norm
 }
 
 // estimate returns the product of lower bounds of both norms. For B = A or A⁻¹, a sum of w·wᵀ over the

@@ -65,9 +65,11 @@ func (q *QP) sweep() {
 			continue
 		}
 		v := min(max(si-q.R[i]/row[i], q.Lo[i]), q.Hi[i])
-		q.S[i] = v
-		for j := i + 1; v != si && j < len(q.S); j++ {
-			q.R[j] += (v - si) * q.A.Row(j)[i]
+		if step := v - si; step != 0 {
+			q.S[i] = v
+			for j := i + 1; j < len(q.S); j++ {
+				q.R[j] += step * q.A.Row(j)[i]
+			}
 		}
 	}
 }
