@@ -54,6 +54,9 @@ type Flow struct {
 // New returns the flow of p at its start, and calls no oracle. The error wraps bilevel.ErrOption
 // and names the field.
 func New(p bilevel.Problem, o Options) (*Flow, error) {
+	if p == nil {
+		return nil, option.Bad("flow: New needs a problem")
+	}
 	dx, dy := p.Dims()
 	if err := errors.Join(
 		option.Dims(dx, dy),

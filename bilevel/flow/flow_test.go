@@ -166,6 +166,8 @@ func TestErrors(t *testing.T) {
 		_, err := f.Lyapunov()
 		assert.ErrorIs(t, err, bilevel.ErrMissing)
 	}
+	_, err := New(nil, Options{})
+	assert.ErrorContains(t, err, "needs a problem")
 	f := bileveltest.Must(New(bileveltest.Must(quadratic.New(quadratic.Options{})), Options{Alpha: 1, Beta: 1, H: 1e80}))
 	assert.ErrorContains(t, f.Step(), "the state of the flow")
 	assert.True(t, mat.NotFinite(f.Y()) < 0 && f.K() == 0)
