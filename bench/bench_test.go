@@ -304,8 +304,6 @@ func (p *still) HessG(gyy *mat.Sym, x, y []float64, _ []bilevel.Sample) error {
 	return nil
 }
 
-// -h lists the commands with a line each, and every command has a help and refuses what it does not
-// know.
 func TestCommands(t *testing.T) {
 	for _, help := range []string{"-h", "-help", "help"} {
 		status, stdout, stderr := kittest.Bench(context.Background(), commands, help)
@@ -369,8 +367,7 @@ func TestTerminate(t *testing.T) {
 	}
 }
 
-// floors is the tower: a package may import what stands before it in the list, and the parts of its
-// own folder.
+// A package may import what stands before it in the list, and the parts of its own folder.
 var floors = []string{"stable/mat", "stable/chol", "stable/eig", "stable/bilevel", "stable/bench"}
 
 type listed struct {
@@ -378,9 +375,7 @@ type listed struct {
 	Imports, TestImports, XTestImports []string
 }
 
-// The module imports the standard library alone (its tests: testify, too), nothing of it unsafe or
-// C, and imports only point down. The rooms of bench stand side by side on kit, and only tests import
-// kittest.
+// Packages import the standard library, and what stands below them; tests testify and kittest, too.
 func TestImportsPointDown(t *testing.T) {
 	for _, p := range goList(t, "stable/...") {
 		inBench := strings.HasPrefix(p.ImportPath, "stable/bench")
@@ -429,9 +424,7 @@ func TestMayNotImport(t *testing.T) {
 	}
 }
 
-// mayImport says whether a package may import one that is not of the standard library: one of a
-// floor below, or of its own folder, or the module's root. The rooms of bench import kit and plot
-// alone, the command all but kittest.
+// mayImport has the rooms of bench import kit and plot alone of bench, the command all but kittest.
 func mayImport(from, to string) bool {
 	f, t := floor(from), floor(to)
 	if part, ok := strings.CutPrefix(to, "stable/bench/"); ok && part != "kit" && part != "plot" {
@@ -444,8 +437,7 @@ func floor(path string) int {
 	return slices.IndexFunc(floors, func(f string) bool { return path == f || strings.HasPrefix(path, f+"/") })
 }
 
-// isStandard goes by the rule that a standard import path has no dot in its first element, and is
-// not this module's.
+// isStandard: a standard import path has no dot in its first element.
 func isStandard(path string) bool {
 	first, _, _ := strings.Cut(path, "/")
 	return first != "stable" && !strings.Contains(first, ".")

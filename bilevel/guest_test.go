@@ -20,8 +20,7 @@ import (
 	"stable/mat"
 )
 
-// script is a guest whose step is the test's, and which keeps one of all that a checkpoint can
-// hold.
+// script is a guest whose step is the test's, and keeps one of all that a checkpoint can hold.
 type script struct {
 	name string
 	step func(m *scripted, it *bilevel.Iteration) error // nil: Start returns nothing

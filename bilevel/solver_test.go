@@ -17,8 +17,7 @@ import (
 
 var plain = STABLE{Alpha: Constant(0.05), Beta: Constant(0.1), MuG: 0.1}
 
-// A bad number, an error or a panic of an oracle ends the run at that step and keeps the last
-// iterate.
+// A bad number, error or panic of an oracle ends the run there and keeps the last iterate.
 func TestStepFails(t *testing.T) {
 	boom := errors.New("no more data")
 	for quantity, oracle := range map[string]string{

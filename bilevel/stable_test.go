@@ -204,8 +204,7 @@ func TestSTABLEFollowsThePaper(t *testing.T) {
 	assert.EqualValues(t, 16, full.Counts().Phi, "H⁰ is exact, too")
 }
 
-// samplesOf returns a step's samples: one φ for all of the lower level, at two points, one ξ at
-// one.
+// samplesOf returns a step's samples: one φ for the lower level, at two points, one ξ at one.
 func samplesOf(t *testing.T, log []call, k, batch int) (phi, xi []Sample) {
 	want := []string{"CrossG", "CrossG", "HessG", "HessG", "GradG", "GradF"}
 	if k == 0 {

@@ -233,8 +233,7 @@ func (c *accuracy) exact(a *mat.Sym, guess *mat.Dense) {
 	slices.SortFunc(c.lambda, (*big.Float).Cmp)
 }
 
-// decompositions tries both solvers, and finds the exact eigenpairs; false: a is refused, or close
-// to overflow.
+// decompositions finds the exact eigenpairs by both solvers; false: a is refused, or may overflow.
 func (c *accuracy) decompositions(t *testing.T, a *mat.Sym) bool {
 	unit, size := float64(a.N)*mattest.Eps, math.Inf(1)
 	for i, e := range c.solvers {
