@@ -39,8 +39,7 @@ import (
 	"stable/mat/mattest"
 )
 
-// The names and inputs of these benchmarks are kept, so that runs compare over time; bench/peers
-// has the same ones for gonum.
+// Names and inputs are kept, so that runs compare over time; bench/peers has them for gonum.
 var sizes = []int{14, 22, 32, 37, 54, 64, 91, 100, 128, 200, 256, 300, 512}
 
 func TestMain(m *testing.M) {
@@ -97,8 +96,7 @@ func BenchmarkCond(b *testing.B) {
 	})
 }
 
-// BenchmarkSmall has orders down to where a call takes as long as its flops: no tier is to be slower
-// than another there.
+// BenchmarkSmall has orders down to where a call takes as long as its flops; no tier is to be slower.
 func BenchmarkSmall(b *testing.B) {
 	for _, n := range []int{2, 4, 6, 8, 10, 12, 16, 20, 24, 28, 32} {
 		a, spd := mattest.Dense(n, n, uint64(n)), mattest.SPD(n, uint64(n))

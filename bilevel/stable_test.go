@@ -252,8 +252,7 @@ func TestAdagradZero(t *testing.T) {
 	assert.Equal(t, math.Inf(1), MetricStep(next, x, []float64{0, 1}))
 }
 
-// The least eigenvalue that clippings tell is a mean with its standard error, along a vector that
-// other samples have chosen.
+// The least eigenvalue told is a mean with its standard error, along a vector of other samples.
 func TestClippings(t *testing.T) {
 	c, yy := newClippings(1), mat.NewSym(1)
 	for k := range 36 {

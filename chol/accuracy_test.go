@@ -74,8 +74,7 @@ func (c *accuracy) see(name string, err, unit float64) {
 	c.l.See(name, max(0, err-0x1p-1060), unit, c.where)
 }
 
-// factor looks at all that a factor is for, an update with x and its downdate among it, and reports
-// whether there is one.
+// factor looks at all that a factor is for, updates too, and reports whether there is one.
 func (c *accuracy) factor(t *testing.T, a *mat.Sym, x []float64) bool {
 	before := mattest.Full(a)
 	err := c.c.Factor(a)

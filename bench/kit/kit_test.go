@@ -213,8 +213,7 @@ func TestLedgerRefuses(t *testing.T) {
 	}
 }
 
-// Two processes that began at the same moment append to a ledger while others open it; a line half
-// written is waited for.
+// Two processes append to a ledger while others open it; a line half written is waited for.
 func TestLedgerOfTwo(t *testing.T) {
 	path, id := filepath.Join(t.TempDir(), "x.ledger"), Identity{Options: "one", Build: "b"}
 	both := [2]*Campaign[int]{Must(openLedger[int](path, id)), Must(openLedger[int](path, id))}

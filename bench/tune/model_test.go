@@ -38,8 +38,7 @@ func withoutLast(text string) string {
 	return regexp.MustCompile(`(?m)[,;][^,;]*$`).ReplaceAllString(strings.TrimSpace(text), "")
 }
 
-// What model.json predicts for rows as they stand in the file is what the fitted model predicts for
-// the prepared rows.
+// model.json predicts for rows as in the file what the fitted model does for the prepared ones.
 func TestTuneRoundTrip(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long")

@@ -262,8 +262,7 @@ func resumes(t *testing.T, q bilevel.Problem, m bilevel.Method, o bilevel.Option
 	return whole
 }
 
-// Run.Gap stops where it says: of 30 runs, 28 have at most three times the gap left, and half hardly
-// more than the gap.
+// Run.Gap stops where it says: of 30 runs 28 have at most three times the gap left, half hardly more.
 func TestGapStops(t *testing.T) {
 	for _, c := range []struct {
 		o   quadratic.Options

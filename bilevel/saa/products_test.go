@@ -163,8 +163,7 @@ func TestSumsByProducts(t *testing.T) {
 	}
 }
 
-// On a stream the error is that of the samples at the end of the last block, at least half of them, from
-// a start far away.
+// On a stream the error is that of at least half of the samples, from a start far away.
 func TestStreamByProducts(t *testing.T) {
 	p := bileveltest.Must(quadratic.New(noisy(0.5, quadratic.Options{Seed: 84, Dx: 30})))
 	x, best := p.Optimum()
