@@ -71,7 +71,7 @@ func (m *newton) tell() {
 }
 
 // Health is about the last iterate at which a block ended; before the first, where ∇²F is not known or g not convex, Gap is
-// +Inf. Lower adds the standard error of y*(x) to the Newton step of y.
+// +Inf. Lower adds the standard error of y*(x) to the Newton step of y; since z was read, g is taken to be quadratic.
 func (m *newton) Health() bilevel.Health {
 	t := m.told
 	h := bilevel.Health{Lower: t.lower, LowerBound: math.NaN(), Gradient: t.gradient, StdErr: t.stdErr, Gap: t.gap,
