@@ -132,8 +132,7 @@ func BenchmarkSolve(b *testing.B) {
 	})
 }
 
-// BenchmarkEig is a cold Jacobi decomposition, values and vectors; BenchmarkEigSym goes by the
-// tridiagonal form: all that the peers do for it.
+// BenchmarkEig is a cold Jacobi decomposition; BenchmarkEigSym the tridiagonal form, as the peers'.
 func BenchmarkEig(b *testing.B)    { decompose(b, new(eig.Jacobi).Factor) }
 func BenchmarkEigSym(b *testing.B) { decompose(b, new(eig.Symmetric).Factor) }
 

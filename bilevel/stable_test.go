@@ -233,8 +233,7 @@ func samplesOf(t *testing.T, log []call, k, batch int) (phi, xi []Sample) {
 	return phi, xi
 }
 
-// An entry whose derivative has always been 0 does not move of itself, and has the weight 1/c_i
-// where the projection moves it.
+// An entry whose derivative was always 0 stays; where the projection moves it, its weight is 1/c_i.
 func TestAdagradZero(t *testing.T) {
 	next, x := make([]float64, 2), []float64{0.5, 0.25}
 	for _, set := range []Set{UniformBox(2, -1, 1), onlyEuclid{UniformBox(2, -1, 1)}} {

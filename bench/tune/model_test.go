@@ -410,8 +410,7 @@ func TestClimberClasses(t *testing.T) {
 	}
 }
 
-// Several classes are one model: no worse than models of one class against the rest, whose
-// probabilities are scaled to the sum 1.
+// Several classes are one model, no worse than models of one class against the rest.
 func TestTuneClasses(t *testing.T) {
 	train, _ := groupsOfRows(t, 31, 2, 240, 3, 4, 0.1)
 	test, _ := groupsOfRows(t, 31, 3, 900, 3, 4, 0.1)

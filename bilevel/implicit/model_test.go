@@ -12,8 +12,7 @@ import (
 	"stable/mat"
 )
 
-// The Cauchy point is where the model first stops to fall on a fine walk along P(x − t∇F); free are
-// the entries off their bounds there.
+// The Cauchy point is where the model first stops to fall on a fine walk along P(x − t∇F).
 func TestCauchyPoint(t *testing.T) {
 	inside := make([]int, 4) // runs that end before every entry is at a bound, by those that are
 	for seed := range uint64(60) {

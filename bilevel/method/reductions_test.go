@@ -196,8 +196,7 @@ func (e Entry) faulty(quantity string, after int) fault {
 	return fault{faulty: &faulty{Problem: e.problem(0.1).wavy, Quantity: quantity, After: after}}
 }
 
-// After an oracle's error a step asks and draws no more, and after a number that is not finite S-TFBO
-// does not project.
+// After an oracle's error a step asks and draws no more; after NaN S-TFBO does not project.
 func TestMethodsEndAtErrors(t *testing.T) {
 	stop := errors.New("enough")
 	forEach(t, func(t *testing.T, e Entry) {

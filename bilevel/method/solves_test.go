@@ -20,8 +20,7 @@ import (
 	"stable/mat"
 )
 
-// Without noise every method goes to the solution over a box that cuts off the free one in some
-// coordinates, as near as its bias lets it.
+// Without noise every method goes to the solution over a box, as near as its bias lets it.
 func TestMethodsSolve(t *testing.T) {
 	p := bileveltest.Must(quadratic.New(quadratic.Options{Dx: 3, Dy: 4, Seed: 5, MuG: 1, LG: 3, LP: 2, CrossNorm: 1, Terms: 20}))
 	free, _ := p.Optimum()

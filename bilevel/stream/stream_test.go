@@ -31,8 +31,7 @@ func TestErrorsComeThrough(t *testing.T) {
 	}
 }
 
-// The samples are the terms of the sum, each as often as the others: all derivatives agree, and the
-// limit is that of the sum.
+// The samples are the terms of the sum, each as often: derivatives agree, and the limit is the sum's.
 func TestOf(t *testing.T) {
 	p := bileveltest.Must(quadratic.New(quadratic.Options{Dx: 3, Dy: 4, Seed: 2, Terms: 12,
 		SigmaFx: 0.5, SigmaFy: 0.6, SigmaGy: 0.7, SigmaGxy: 0.8, SigmaGyy: 0.9}))
