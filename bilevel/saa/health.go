@@ -52,17 +52,18 @@ func (m *newton) tell() {
 		if len(c.free) == 0 && !held && !least || h.gradient == 0 && h.stdErr == 0 && len(m.flat()) > 0 { // nothing moves
 			h.gap = math.Inf(1)
 		}
-		if v := p.covariance(&m.sides, i, i); held && v > 0 { // perhaps by chance: E min(0, N(|h_i|, v))²
+		if v := p.covariance(&m.sides, i, i); held && v > 0 { // perhaps by chance: E min(0, N(|h_i|, v))², and E min(0, N)
 			t := math.Abs(p.h[i]) / math.Sqrt(2*v)
 			bell := math.Exp(-t*t) / math.SqrtPi
+			fall, most := math.Inf(1), (hi-lo)*math.Sqrt(v/2)*(bell-t*math.Erfc(t)) // to the other bound
 			if c.asked[i] > 0 {
-				fall := v * ((0.5+t*t)*math.Erfc(t) - t*bell) / math.Abs(2*c.b.At(i, i))
-				if most := (hi - lo) * math.Sqrt(v/2) * (bell - t*math.Erfc(t)); most < fall { // to the other bound
-					fall = most
-				}
+				fall = v * ((0.5+t*t)*math.Erfc(t) - t*bell) / math.Abs(2*c.b.At(i, i))
+			}
+			if most < fall {
+				fall = most
+			}
+			if t < 3 || c.asked[i] > 0 { // |h_i| < 4.2σ_i
 				h.gap += fall
-			} else if t < 3 && lo < hi { // |h_i| < 4.2σ_i
-				h.gap = math.Inf(1)
 			}
 		}
 	}

@@ -458,6 +458,10 @@ func TestGapAtABound(t *testing.T) {
 		h, _ := s.Health()
 		assert.Less(t, h.Gap, 1e-5)
 	}
+	away = 0.05 // its row is never asked
+	s, _ := solved(t, p, saa.Newton{}, bilevel.Options{Set: bilevel.UniformBox(1, 0, 1), X0: []float64{0}}, bilevel.Run{Xi: 9000})
+	h, _ := s.Health()
+	assert.Less(t, h.Gap, 0.01)
 	q := bileveltest.Must(quadratic.New(noisy(0.5, quadratic.Options{Dx: 3, Dy: 3})))
 	best, _ := q.Optimum()
 	for seed := range uint64(6) { // an entry that its bounds fix
