@@ -62,8 +62,8 @@
 //	         not in (¼, 4), and z was not read or settled, z is, and on sums Δ stays
 //	fall     ½sᵀ(h + h⁺), of the same samples at both ends; while samples are to come, by Simpson's rule, the middle
 //	         read, too, where y moves by more than .2‖y‖_H
-//	ratio    ϱ = fall/(hᵀs + ½sᵀBs);  −1 where f or g have no value (bilevel.ErrDomain), or y*, or what an open x_i acts
-//	         on, is far from y⁺;  by Simpson's rule ≤ .05 if ϱ < .25 and sᵀh⁺ > −sᵀh/64: x may have jumped a ridge
+//	ratio    ϱ = fall/(hᵀs + ½sᵀBs), 1 on streams if both are below stat/64;  −1 where f or g have no value (ErrDomain),
+//	         or y*, or what an open x_i acts on, is far from y⁺;  by Simpson's rule ≤ .05 if ϱ < .25 and sᵀh⁺ > −sᵀh/64
 //	trust    ϱ ≤ .05: back, Δ = τ/4;  ϱ < .25 or > 4, on sums .5, 2: Δ = τ/2;  in (.75, 1.5): Δ ≥ 2τ;
 //	         in (.9, 1.1): Δ ≥ 4τ, up to max(1, ρN) while samples are to come: few may mislead;  τ = max|s_i|/ℓ_i
 //

@@ -162,8 +162,7 @@ func (c *theorem) root(t *testing.T, p bilevel.Problem, x, y []float64) (m *newt
 	return m
 }
 
-// seen is what runs show at the end of a block, in the mean; N samples, and x̂ is the root of their
-// equations.
+// seen is what runs show at the end of a block, in the mean; N samples, and x̂ is the root of their equations.
 type seen struct {
 	gone, root, apart float64 // N‖x − x*‖², N‖x̂ − x*‖², N‖x − x̂‖²
 	carried           float64 // N/log N ‖h − its value with all samples at z‖
@@ -376,6 +375,18 @@ func TestFalls(t *testing.T) {
 	}
 }
 
+// On a stream, changes of F far below what the samples leave unknown of it say nothing of the model.
+func TestRatioBelowNoise(t *testing.T) {
+	m, _ := after(t, 2, 0, 64)
+	m.to.convex, m.step.model = true, -1e-9
+	copy(m.to.y, m.now.y)
+	for stat, rho := range map[float64]float64{0: -1000, 1: 1} {
+		clear(m.now.w)
+		m.lastStat = stat
+		assert.InEpsilon(t, rho, m.ratio(1e-6, 1, 1e-3, false), 1e-9)
+	}
+}
+
 // A row of B and E that was asked where x_i acted more on y* is asked again, and holds x_i at no bound; the scatter
 // of h_i is that of its effect now.
 func TestRowsOfAnotherPlace(t *testing.T) {
@@ -385,8 +396,8 @@ func TestRowsOfAnotherPlace(t *testing.T) {
 		p, c := m.now, m.curve
 		i := c.free[0]
 		p.f2[i] = 0
-		was, sd := c.j.View(i, 0, 1, len(p.y)), math.Sqrt(p.covariance(&m.sides, i, i))
-		mat.Scale(&was, then, &was)
+		was, is, sd := c.j.View(i, 0, 1, len(p.y)), p.jt.View(i, 0, 1, len(p.y)), math.Sqrt(p.covariance(&m.sides, i, i))
+		mat.Scale(&was, then, &is)
 		p.x[i], _ = m.step.bounds(i)
 		p.h[i] = 1
 		m.mayMove()

@@ -143,7 +143,8 @@ func (m *newton) ratio(fall, way, tau float64, long bool) float64 {
 	for i, si := range s {
 		size += 2 * math.Abs(si) * p.size[i]
 	}
-	if tau <= tiny || -m.step.model <= tiny*size { // below rounding
+	noise := m.endless() && rho != -1 && max(-m.step.model, math.Abs(fall)) < solved*m.lastStat
+	if noise || tau <= tiny || -m.step.model <= tiny*size { // or below rounding
 		rho = 1
 	}
 	return rho
