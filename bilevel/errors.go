@@ -77,8 +77,7 @@ func (e *OracleError) Error() string {
 
 func (e *OracleError) Unwrap() error { return e.Err }
 
-// A StepError is an error or a panic of the method, or of the caller's own Set or Schedule, in a
-// step.
+// A StepError is an error or a panic of the method, or of the caller's Set or Schedule, in a step.
 type StepError struct {
 	Step   int
 	Method string

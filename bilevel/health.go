@@ -29,8 +29,7 @@ type Health struct {
 	// raise too few.
 	MuG, Least, LeastErr float64
 
-	// Clipped is the share of late steps, with weights j³, in which eigenvalues of H_yy were
-	// raised.
+	// Clipped is the share of late steps, with weights j³, in which eigenvalues of H_yy were raised.
 	Clipped float64
 
 	// LargeMuG: g_yy has eigenvalues below μ_g by more than three standard errors, and in STABLE

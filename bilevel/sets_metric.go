@@ -106,8 +106,7 @@ func (b Ball) ProjectMetric(dst, x, w []float64) {
 		return
 	}
 	low, high := slices.Min(w), slices.Max(w)
-	// Weights and λ are in units of the largest weight. This λ is the root if all are the smallest
-	// one.
+	// Weights and λ are in units of the largest weight. This λ is the root if all are the smallest.
 	lambda := max(low/high*(1/target-1), 0x1p-1022)
 	ratio, newton := b.secular(x, w, size, high, lambda)
 	for k := 0; ratio > target*(1+4e-15) && k < 200; k++ {

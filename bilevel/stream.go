@@ -23,8 +23,7 @@ func newStream(size, seed, id uint64, count *uint64) *stream {
 	return s
 }
 
-// draw returns n samples, the usual number if n is 0, none if n is Full; in passes where p is not
-// nil.
+// draw returns n samples, the usual number for n = 0, none for Full; in passes of p if not nil.
 func (s *stream) draw(p *Passes, n, usual int) []Sample {
 	if n == 0 {
 		n = usual

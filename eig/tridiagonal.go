@@ -83,8 +83,7 @@ func qlStep(d, e2 []float64, sigma float64) {
 	d[0] = sigma + gamma
 }
 
-// shift returns t such that d0 − t is the eigenvalue closer to d0 of (d0, e; e, d1), d1 + t the
-// other.
+// shift returns t: d0 − t is the eigenvalue closer to d0 of (d0, e; e, d1), d1 + t the other.
 func shift(d0, d1, e2 float64) float64 {
 	half := (d1 - d0) / 2
 	root := math.Sqrt(float64(half*half) + e2)

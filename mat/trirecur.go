@@ -20,8 +20,7 @@ func split(t, x *Dense) (t11, t12, t21, t22, x1, x2 Dense) {
 		x.View(0, 0, h, x.Cols), x.View(h, 0, n-h, x.Cols)
 }
 
-// substitute solves T·X = B in place, for T a triangle, lower or upper, of t, or of tᵀ if k is
-// across.
+// substitute solves T·X = B in place, T a triangle, lower or upper, of t, or of tᵀ if k is across.
 func substitute(t *Dense, k kind, lower bool, x *Dense) {
 	if t.Rows > triBase {
 		t11, t12, t21, t22, x1, x2 := split(t, x)

@@ -296,8 +296,7 @@ func (o *outcome) text(stream bool) string {
 	return strings.Join(append([]string{s}, o.Warnings...), "; ")
 }
 
-// beyond is the probability that χ²_k/k exceeds c (Wilson, Hilferty, Proc. Nat. Acad. Sci. 17,
-// 1931).
+// beyond is the probability that χ²_k/k exceeds c (Wilson, Hilferty, PNAS 17, 1931).
 func beyond(k, c float64) float64 {
 	z := (math.Cbrt(c) - 1 + 2/(9*k)) / math.Sqrt(2/(9*k))
 	return math.Erfc(z/math.Sqrt2) / 2

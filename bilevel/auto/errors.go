@@ -22,8 +22,7 @@ type Error struct {
 	domain bool
 }
 
-// Unwrap returns bilevel.ErrDomain where a value or a derivative is not finite at the point, else
-// nil.
+// Unwrap returns bilevel.ErrDomain where a value or a derivative is not finite, else nil.
 func (e *Error) Unwrap() error {
 	if e.domain {
 		return bilevel.ErrDomain

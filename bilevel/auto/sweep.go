@@ -93,8 +93,7 @@ func (t *tape) pushProduct(s *side, o *node, r, u, v []float64) {
 	}
 }
 
-// bend adds the adjoint r of o times o's second derivatives along the tangents to its operands'
-// adjt.
+// bend adds the adjoint r of o times o's second derivatives along the tangents to operands' adjt.
 func (t *tape) bend(o *node, r []float64) {
 	if r == nil {
 		return

@@ -14,8 +14,7 @@ type Vec struct {
 	v []float64
 }
 
-// Data returns the constant vector a, in a's memory, which must stay until the loss is called
-// again.
+// Data returns the constant vector a, in a's memory, to be kept until the loss is called again.
 func Data(a []float64) Vec { return Vec{v: a} }
 
 func filled(n int, fill func(r []float64)) Vec {
@@ -260,8 +259,7 @@ type Mat struct {
 	matrix
 }
 
-// Mat returns u as a rows × cols matrix with entries u_(i·cols + j). It fails unless they are as
-// many.
+// Mat returns u as a rows × cols matrix, entries u_(i·cols + j). It fails unless they are as many.
 func (u Vec) Mat(rows, cols int) Mat {
 	if rows < 0 || cols < 0 || rows*cols != len(u.v) {
 		u.t.fail("Mat", "of %d × %d of %d entries", rows, cols, len(u.v))
@@ -269,8 +267,7 @@ func (u Vec) Mat(rows, cols int) Mat {
 	return Mat{u, matrix{rows, cols, cols}}
 }
 
-// Matrix returns the constant matrix a, in its memory, which must stay until the loss is called
-// again.
+// Matrix returns the constant matrix a, in its memory, to be kept until the loss is called again.
 func Matrix(a *mat.Dense) Mat { return Mat{Data(a.Data), matrix{a.Rows, a.Cols, a.Stride}} }
 
 // MulVec returns W·u, of length rows, and MulVecTrans Wᵀ·u, of length cols. They fail unless u is of

@@ -19,8 +19,7 @@ func (c *checker) derivatives() {
 		"on x alone", c.mixed)
 }
 
-// gradient compares a gradient with differences of its value; without it, compare checks what is
-// left.
+// gradient compares a gradient with differences of its value; without one, compare does the rest.
 func (c *checker) gradient(name, value string, inX, inY bool, left string, compare func(grad *oracle, pt point)) {
 	grad, v := c.oracle(name), c.oracle(value)
 	if grad == nil || !c.usable(Derivative, grad) {

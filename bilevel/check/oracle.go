@@ -185,8 +185,7 @@ func (c *checker) oracle(name string) *oracle {
 	return c.oracles[i]
 }
 
-// eval returns the values of o at a point, after all checks of a single call; nil where there are
-// none.
+// eval returns the values of o at a point, after all checks of one call; nil where there are none.
 func (c *checker) eval(o *oracle, pt point) []float64 {
 	exact := len(pt.batch) == 0
 	if o.bad != "" || exact && o.noExact {

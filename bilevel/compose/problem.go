@@ -26,8 +26,7 @@ type Composition interface {
 	// Dims returns the lengths of x and of y = h(x).
 	Dims() (dx, dy int)
 
-	// Streams returns how many samples ξ (of f) and φ (of h) there are; 0 is an unbounded
-	// simulator.
+	// Streams returns how many samples ξ (of f) and φ (of h) there are; 0: an unbounded simulator.
 	Streams() (outer, inner uint64)
 
 	// Inner writes h(x; φ), of length dy.

@@ -288,8 +288,7 @@ func (p *Problem) HessVecG(dst, x, y, v []float64, phi []bilevel.Sample) error {
 	return nil
 }
 
-// CrossVecG writes g_xy·v without forming g_xy. Cost O(dx + dy), PerRow O(dx + entries of the
-// rows).
+// CrossVecG writes g_xy·v, unformed. Cost O(dx + dy), PerRow O(dx + entries of the rows).
 func (p *Problem) CrossVecG(dst, x, y, v []float64, phi []bilevel.Sample) error {
 	p.sizes("hyperopt: CrossVecG: dimension mismatch", same(dst, x), same(y, v))
 	clear(dst)

@@ -18,8 +18,7 @@ import (
 // The paper's step size of y_λ is γ_k λ_k, here in units of that of y. The bias is O(1/λ), so λ
 // grows. The problem must be a bilevel.UpperGradient.
 type F2SA struct {
-	// Step sizes. Required. The paper's orders are (k+1)^(−5/7) and
-	// (k+1)^(−4/7).
+	// Step sizes. Required. The paper's orders are (k+1)^(−5/7) and (k+1)^(−4/7).
 	Alpha, Beta bilevel.Schedule
 
 	// Lambda is λ_k > 0, in units of g over f. Default 10·(k+1)^(1/7), the paper's order.

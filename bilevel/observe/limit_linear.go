@@ -142,8 +142,7 @@ func (l *linear) differences(upper, lower *mat.Dense, z []float64) error {
 	return nil
 }
 
-// restrict factors ∇²F on the directions in which x can move and F varies, and returns their
-// number.
+// restrict factors ∇²F on the directions in which x can move and F varies, and returns how many.
 func (l *linear) restrict(set bilevel.Set) (int, error) {
 	for i, v := range l.mean.fx {
 		l.wx[i] = v - l.mean.cross[i] // ∇F

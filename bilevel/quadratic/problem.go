@@ -31,8 +31,7 @@ import (
 	"stable/mat"
 )
 
-// Options describes a Problem. The zero value is strongly convex, of dimension 10 × 10, without
-// noise.
+// Options describes a Problem. The zero value is strongly convex, 10 × 10, and without noise.
 type Options struct {
 	Dx, Dy int    // lengths of x and y, ≥ 1; 0 means 10
 	Seed   uint64 // of the matrices, the vectors and the noise

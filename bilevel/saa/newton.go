@@ -179,8 +179,7 @@ func (m *newton) endless() bool { return m.sides[0].terms+m.sides[1].terms == 0 
 
 func (m *newton) whole() bool { return m.sides[0].whole() && m.sides[1].whole() }
 
-// take draws the samples of a step, and asks them in groups. ready says that they complete a block,
-// or a pass.
+// take draws the samples of a step, and asks them in groups. ready says that they complete a block, or a pass.
 func (m *newton) take(it *bilevel.Iteration, again bool) (ready bool, err error) {
 	ready = true
 	for k := range m.sides {

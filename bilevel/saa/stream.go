@@ -46,8 +46,7 @@ func (s *side) aim(n int) {
 	s.size = min(max((s.goal-s.n)/8, 1), largest)
 }
 
-// take draws a step's new samples or, if again, its share of a pass over a known sum, and returns
-// their number.
+// take draws a step's new samples or, if again, its share of a pass over a known sum, and returns their number.
 func (s *side) take(again bool) int {
 	n := s.batch
 	switch {

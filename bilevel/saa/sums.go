@@ -311,8 +311,7 @@ func (s *sums) fade(i int, share float64) {
 	}
 }
 
-// variance returns the covariance (i, j ≤ i) of the influence of one sample of side k, estimated
-// between groups.
+// variance returns the covariance (i, j ≤ i) of the influence of one sample of side k, estimated between groups.
 func (s *sums) variance(k, i, j int) float64 {
 	if s.groups[k] < 2 {
 		return 0
