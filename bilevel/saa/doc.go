@@ -70,7 +70,7 @@
 // B is ∇²F, and E is ∂h/∂y, of first and second derivatives alone: v and J may be held, since L_y = 0, and L_x + JᵀL_y
 // does not change with v. Once a step, or drift, has asked old samples, none are until N is 5/4 of what it was: unread
 // allows 2√stat of the last reading then. A step that promises more than stat is read all the same, also beyond Calls,
-// if what came in since pays for it.
+// if what came in since pays for it, and puts no other off.
 //
 // # A theorem
 //

@@ -121,7 +121,9 @@ func (m *newton) move(it *bilevel.Iteration) (more bool, err error) {
 		return false, nil
 	}
 	good, credit, rough, before, asked, read := false, m.credit, m.rough, m.radius, m.askedN, m.readN
-	m.askedN = m.n()
+	if !poor {
+		m.askedN = m.n()
+	}
 	if m.partN = m.share(stat); m.partN > 0 {
 		if err = m.askPart(it, p); !m.sees() {
 			m.partN = 0

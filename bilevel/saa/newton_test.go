@@ -131,8 +131,7 @@ func (p unexact) GradF(fx, fy, x, y []float64, xi []bilevel.Sample) error {
 }
 
 func TestSumWithoutExactOracles(t *testing.T) {
-	p, err := quadratic.New(noisy(1, quadratic.Options{Seed: 73, Terms: 100}))
-	require.NoError(t, err)
+	p := bileveltest.Must(quadratic.New(noisy(1, quadratic.Options{Seed: 73, Terms: 100})))
 	_, r := solved(t, unexact{p}, saa.Newton{}, bilevel.Options{Seed: 1}, bilevel.Run{Phi: 100 * 20})
 	x, _ := p.Optimum()
 	assert.InDeltaSlice(t, x, r.X, 1e-9)
@@ -140,7 +139,7 @@ func TestSumWithoutExactOracles(t *testing.T) {
 	s, _ := solved(t, uneven{unexact{p}}, saa.Newton{}, bilevel.Options{}, bilevel.Run{Steps: 90})
 	file := filepath.Join(t.TempDir(), "run")
 	require.NoError(t, s.SaveFile(file))
-	s, err = bilevel.New(uneven{unexact{p}}, saa.Newton{}, bilevel.Options{})
+	s, err := bilevel.New(uneven{unexact{p}}, saa.Newton{}, bilevel.Options{})
 	require.NoError(t, errors.Join(err, s.LoadFile(file)))
 	got := bileveltest.Must(s.Run(t.Context(), bilevel.Run{Steps: 110}))
 	assert.Equal(t, want.Counts, got.Counts)

@@ -215,8 +215,7 @@ func TestALongXOnAStream(t *testing.T) {
 func TestStreamsKeepNothing(t *testing.T) {
 	p := bileveltest.Must(quadratic.New(noisy(1, quadratic.Options{Seed: 86})))
 	for _, m := range []bilevel.Method{saa.Newton{}, saa.ByProducts{}} {
-		s, err := bilevel.New(p, m, bilevel.Options{})
-		require.NoError(t, err)
+		s := bileveltest.Must(bilevel.New(p, m, bilevel.Options{}))
 		var stats [2]runtime.MemStats
 		var size [2]int64
 		for i, n := range []uint64{2000, 20000} {
@@ -409,9 +408,8 @@ func TestRareEventsByProducts(t *testing.T) {
 
 func TestHeavyTails(t *testing.T) {
 	const runs = 10
-	p, err := quadratic.New(quadratic.Options{Seed: 7, CrossNorm: 3, Tail: 1.5,
-		SigmaFx: 0.5, SigmaFy: 0.5, SigmaGy: 0.5, SigmaGxy: 0.5, SigmaGyy: 0.5})
-	require.NoError(t, err)
+	p := bileveltest.Must(quadratic.New(quadratic.Options{Seed: 7, CrossNorm: 3, Tail: 1.5,
+		SigmaFx: 0.5, SigmaFy: 0.5, SigmaGy: 0.5, SigmaGxy: 0.5, SigmaGyy: 0.5}))
 	_, least := p.Optimum()
 	mean := 0.0
 	for seed := range uint64(runs) {

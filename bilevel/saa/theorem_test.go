@@ -131,9 +131,8 @@ type theorem struct {
 }
 
 func theorems(t *testing.T) []*theorem {
-	curved, err := quadratic.New(quadratic.Options{Dx: 1, Dy: 1, Terms: 64, Seed: 2,
-		SigmaFx: 1, SigmaFy: 1, SigmaGy: 1, SigmaGxy: 0.85, SigmaGyy: 0.85})
-	require.NoError(t, err)
+	curved := bileveltest.Must(quadratic.New(quadratic.Options{Dx: 1, Dy: 1, Terms: 64, Seed: 2,
+		SigmaFx: 1, SigmaFy: 1, SigmaGy: 1, SigmaGxy: 0.85, SigmaGyy: 0.85}))
 	one := bileveltest.Must(hyperopt.New(rows(1, 2), rows(2, 1), hyperopt.Options{Form: hyperopt.Exp, Lo: -6, Hi: 3}))
 	two := bileveltest.Must(hyperopt.New(rows(4, 2, 0.5), rows(104, 1, 2), hyperopt.Options{Form: hyperopt.Exp, Lo: -3, Hi: 3}))
 	all := []*theorem{
