@@ -368,31 +368,37 @@ func TestLinear(t *testing.T) {
 		assert.Equal(t, []float64{-1}, r.X, name)
 		_, r = solved(t, p, saa.ByProducts{}, bilevel.Options{Set: set, X0: r.X}, bilevel.Run{Steps: 400})
 		assert.Equal(t, bilevel.Arrived, r.Reason, name)
-		s, err := bilevel.New(p, saa.Newton{}, bilevel.Options{})
-		require.NoError(t, err)
-		_, err = s.Run(t.Context(), bilevel.Run{Steps: 4000})
+		s := bileveltest.Must(bilevel.New(p, saa.Newton{}, bilevel.Options{}))
+		_, err := s.Run(t.Context(), bilevel.Run{Steps: 4000})
 		assert.ErrorContains(t, err, "only a set (Options.Set) holds x", name)
 	}
 	p := bileveltest.Must(auto.New(auto.Losses{Dx: 1, Dy: 1, Upper: 3, Lower: 18, // far beyond ℓ = 1, where only f feels x
 		F: func(x, _ auto.Vec, _ bilevel.Sample) auto.Num { return x.At(0) },
 		G: func(_, y auto.Vec, _ bilevel.Sample) auto.Num { return y.SquaredNorm() }}))
-	s, err := bilevel.New(p, saa.Newton{}, bilevel.Options{})
-	require.NoError(t, err)
-	_, err = s.Run(t.Context(), bilevel.Run{Steps: 4000})
+	s := bileveltest.Must(bilevel.New(p, saa.Newton{}, bilevel.Options{}))
+	_, err := s.Run(t.Context(), bilevel.Run{Steps: 4000})
 	assert.ErrorContains(t, err, "only a set")
 }
 
 // Where y* of the first samples is outside of the domain of f, a run waits for more.
 func TestFewSamplesOutsideOfTheDomain(t *testing.T) {
 	for seed := range uint64(10) {
-		p, err := auto.New(auto.Losses{Dx: 1, Dy: 1, Upper: 200, Lower: 200,
+		p := bileveltest.Must(auto.New(auto.Losses{Dx: 1, Dy: 1, Upper: 200, Lower: 200,
 			F: func(_, y auto.Vec, _ bilevel.Sample) auto.Num { return y.At(0).Sub(y.At(0).Log()) },
 			G: func(x, y auto.Vec, phi bilevel.Sample) auto.Num {
-				return y.Sub(x).At(0).Shift(3 - 8*float64(phi%2)).Square() // 1 + x in the mean
-			}})
-		require.NoError(t, err)
+				return y.Sub(x).At(0).Shift(3 - 8*float64(phi%2)).Square()
+			}})) // 1 + x
 		_, r := solved(t, p, saa.Newton{}, bilevel.Options{Y0: []float64{1}, X0: []float64{1}, Seed: seed}, bilevel.Run{Xi: 2000})
 		assert.InDelta(t, 0, r.X[0], 1e-9, "seed %d", seed)
+		bet := bileveltest.Must(auto.New(auto.Losses{Dx: 1, Dy: 1, Upper: 200, Lower: 200, // two of them crash, and bound y by 10/9
+			F: func(_, y auto.Vec, xi bilevel.Sample) auto.Num {
+				return y.At(0).Shift(45.25*float64(xi%100/99) - 1.25).Square()
+			},
+			G: func(x, y auto.Vec, phi bilevel.Sample) auto.Num {
+				return y.WeightedSquares(x.Exp()).Sub(y.At(0).Scale(map[bool]float64{true: -0.9, false: 0.1}[phi%100 == 7]).Shift(1).Log())
+			}}))
+		s, _ := solved(t, bet, saa.Newton{}, bilevel.Options{X0: []float64{-7}, Seed: seed}, bilevel.Run{Steps: 2000})
+		assert.InDelta(t, 0.7975, s.Y()[0], 1e-9, "seed %d", seed)
 	}
 }
 

@@ -3,6 +3,7 @@ package saa
 import (
 	"errors"
 	"math"
+	"slices"
 
 	"stable/bilevel"
 	"stable/bilevel/option"
@@ -51,35 +52,35 @@ func (Newton) Name() string { return "SAA-Newton" }
 // newton is Newton at work.
 type newton struct {
 	Newton
-	sides     [2]side
-	asker     asker
-	now, to   *point // z, and where a step would lead
-	curve     *curvature
-	step      step
-	started   bool
-	done      bool    // nothing is left to do
-	pending   bool    // a block is complete, and its steps are being done
-	pass      bool    // it was a pass over a sum that is known
-	redo      bool    // a step that was cut off is done again, with the credit it had
-	tried     int     // steps of the block
-	failed    int     // in a row
-	partN     int     // samples of the part that a step is read on; 0: all
-	rough     float64 // D of share
-	told      told
-	radius    float64    // Δ
-	maxRadius float64    // Δ at most, in the block: few samples may say that F falls for ever
-	askedN    int        // N when old samples were asked last
-	checked   float64    // ‖s‖_M of the last steps read: so far the model is known; 0: the next step must be read
-	missRate  float64    // the remainder of the model over ‖s‖_M, of the last steps read
-	missBend  float64    // and over ‖s‖²_M
-	lastStat  float64    // stat of the last step
-	credit    float64    // evaluations that readings may take
-	readN     int        // N when all were read last; a long x: samples that a point was asked of
-	least     float64    // that steps on all terms promise, as of late
-	stalls    int        // steps since that has halved
-	scaleF    float64    // the largest h_iℓ_i, without cancellation, of late: rounding of F is relative to it
-	y0, u0    []float64  // scratch of settle
-	sizes     [2]float64 // α and β of the block, as if along h and ĝ
+	sides          [2]side
+	asker          asker
+	now, to        *point // z, and where a step would lead
+	curve          *curvature
+	step           step
+	started        bool
+	done           bool    // nothing is left to do
+	pending        bool    // a block is complete, and its steps are being done
+	pass           bool    // it was a pass over a sum that is known
+	redo           bool    // a step that was cut off is done again, with the credit it had
+	tried          int     // steps of the block
+	failed         int     // in a row
+	partN          int     // samples of the part that a step is read on; 0: all
+	rough          float64 // D of share
+	told           told
+	radius         float64    // Δ
+	maxRadius      float64    // Δ at most, in the block: few samples may say that F falls for ever
+	askedN         int        // N when old samples were asked last
+	checked        float64    // ‖s‖_M of the last steps read: so far the model is known; 0: the next step must be read
+	missRate       float64    // the remainder of the model over ‖s‖_M, of the last steps read
+	missBend       float64    // and over ‖s‖²_M
+	lastStat       float64    // stat of the last step
+	credit         float64    // evaluations that readings may take
+	readN          int        // N when all were read last; a long x: samples that a point was asked of
+	least          float64    // that steps on all terms promise, as of late
+	stalls         int        // steps since that has halved
+	scaleF         float64    // the largest h_iℓ_i, without cancellation, of late: rounding of F is relative to it
+	y0, u0, start0 []float64  // scratch of settle; y at the start
+	sizes          [2]float64 // α and β of the block, as if along h and ĝ
 }
 
 // Start returns the method at work.
@@ -113,7 +114,7 @@ func (m Newton) start(it *bilevel.Iteration, long bool) (bilevel.Stepper, error)
 		return r.newLongX(it)
 	}
 	r.asker, r.now, r.to, r.curve = newAsker(dx, dy), newPoint(dx, dy), newPoint(dx, dy), newCurvature(dx, dy)
-	r.step, r.y0, r.u0 = newStep(it.Set(), dx), make([]float64, dy), make([]float64, dy)
+	r.step, r.y0, r.u0, r.start0 = newStep(it.Set(), dx), make([]float64, dy), make([]float64, dy), slices.Clone(it.Y())
 	return r, nil
 }
 
@@ -122,8 +123,7 @@ func (m *newton) lockstep() bool {
 	return !m.sides[0].whole() && !m.sides[1].whole() && m.sides[0].n == m.sides[1].n
 }
 
-// Step draws a batch of each kind. With the last one of a block, it takes the block into the sums
-// and follows their root.
+// Step draws a batch of each kind, and with the last one of a block follows the root of the sums.
 func (m *newton) Step(it *bilevel.Iteration) error {
 	if known := m.started && m.whole(); !m.pending {
 		copy(m.now.x, it.X())
@@ -179,7 +179,7 @@ func (m *newton) endless() bool { return m.sides[0].terms+m.sides[1].terms == 0 
 
 func (m *newton) whole() bool { return m.sides[0].whole() && m.sides[1].whole() }
 
-// take draws the samples of a step, and asks them in groups. ready says that they complete a block, or a pass.
+// take draws the samples of a step, and asks them in groups. ready says that a block or a pass is complete.
 func (m *newton) take(it *bilevel.Iteration, again bool) (ready bool, err error) {
 	ready = true
 	for k := range m.sides {
@@ -187,7 +187,7 @@ func (m *newton) take(it *bilevel.Iteration, again bool) (ready bool, err error)
 		m.credit += (m.Calls - 4) / 2 * float64(s.take(again))
 		if now := s.ready(again); len(s.wait) >= s.size || now {
 			if err := m.add(it, k); err != nil {
-				if err = m.retreat(it, err); err != nil {
+				if err = m.home(it, s, m.retreat(it, err)); err != nil {
 					return false, err
 				}
 			}

@@ -47,8 +47,7 @@ func solved(t *testing.T, p bilevel.Problem, m bilevel.Method, o bilevel.Options
 func stationary(t *testing.T, p bilevel.Truth, set bilevel.Set, x []float64, exact float64) {
 	t.Helper()
 	to := make([]float64, len(x))
-	_, err := p.Objective(to, x)
-	require.NoError(t, err)
+	bileveltest.Must(p.Objective(to, x))
 	for i, g := range to {
 		to[i] = x[i] - g
 	}
@@ -346,26 +345,23 @@ func TestSilentStarts(t *testing.T) {
 		_, r = solved(t, p, saa.Newton{}, bilevel.Options{Set: bilevel.Ball{Radius: 1}, X0: x0}, bilevel.Run{Steps: 200})
 		assert.NotContains(t, strings.Join(r.Warnings, "; "), "saddle")
 	}
-	p, err := auto.New(auto.Losses{Dx: 1, Dy: 1, G: tracks,
-		F: func(_, y auto.Vec, _ bilevel.Sample) auto.Num { return y.SquaredNorm().Neg() }})
-	require.NoError(t, err)
+	p := bileveltest.Must(auto.New(auto.Losses{Dx: 1, Dy: 1, G: tracks,
+		F: func(_, y auto.Vec, _ bilevel.Sample) auto.Num { return y.SquaredNorm().Neg() }}))
 	_, r = solved(t, p, saa.Newton{}, bilevel.Options{}, bilevel.Run{Gap: 1e-3, Steps: 200})
 	assert.Equal(t, bilevel.StepLimit, r.Reason)
 	assert.Contains(t, strings.Join(r.Warnings, "; "), "F does not change with 1")
-	p, err = auto.New(auto.Losses{Dx: 2, Dy: 2, F: func(_, y auto.Vec, _ bilevel.Sample) auto.Num { return y.Shift(-3).SquaredNorm() },
+	p = bileveltest.Must(auto.New(auto.Losses{Dx: 2, Dy: 2, F: func(_, y auto.Vec, _ bilevel.Sample) auto.Num { return y.Shift(-3).SquaredNorm() },
 		G: func(x, y auto.Vec, i bilevel.Sample) auto.Num {
 			return y.Sub(x).Sub(auto.Data([]float64{noise(i, 0), 0})).SquaredNorm()
-		}})
-	require.NoError(t, err)
+		}}))
 	_, r = solved(t, p, saa.Newton{}, bilevel.Options{}, bilevel.Run{Steps: 5000})
 	assert.Empty(t, r.Warnings)
 	for _, n := range []uint64{0, 64} { // y* is 1 + x², so that x is still where F is least
-		p, err = auto.New(auto.Losses{Dx: 1, Dy: 1, Upper: n, Lower: n,
+		p = bileveltest.Must(auto.New(auto.Losses{Dx: 1, Dy: 1, Upper: n, Lower: n,
 			F: func(_, y auto.Vec, _ bilevel.Sample) auto.Num { return y.SquaredNorm() },
 			G: func(x, y auto.Vec, i bilevel.Sample) auto.Num {
 				return y.Sub(x.Mul(x)).Shift(noise(i, 0)/3 - 1).SquaredNorm()
-			}})
-		require.NoError(t, err)
+			}}))
 		_, r = solved(t, p, saa.Newton{}, bilevel.Options{X0: []float64{1}}, bilevel.Run{Steps: 3000})
 		assert.Empty(t, r.Warnings)
 	}
@@ -389,9 +385,8 @@ func TestCentred(t *testing.T) {
 			}}))
 		n := []int{1, bilevel.Full}[seed/2%2]
 		ctx, cancel := context.WithCancel(t.Context()) // while the first samples are read
-		s, err := bilevel.New(&interrupting{Problem: p, at: 6, cancel: cancel}, saa.Newton{}, bilevel.Options{Seed: seed, UpperBatch: n, LowerBatch: n})
-		require.NoError(t, err)
-		_, err = s.Run(ctx, bilevel.Run{Steps: 1000})
+		s := bileveltest.Must(bilevel.New(&interrupting{Problem: p, at: 6, cancel: cancel}, saa.Newton{}, bilevel.Options{Seed: seed, UpperBatch: n, LowerBatch: n}))
+		_, err := s.Run(ctx, bilevel.Run{Steps: 1000})
 		require.ErrorIs(t, err, context.Canceled)
 		r := bileveltest.Must(s.Run(t.Context(), bilevel.Run{Steps: 1000}))
 		assert.InDelta(t, math.Log(7./3), r.X[0], 1e-6, "seed %d", seed)
@@ -425,9 +420,8 @@ func TestGapOnABall(t *testing.T) {
 		told += h.Gap
 	}
 	assert.InDelta(t, 0, math.Log(off/told), math.Log(2))
-	far, err := units.In(bileveltest.Must(quadratic.New(noisy(0.3, quadratic.Options{Dx: 4, Dy: 3}))),
-		units.Units{ShiftX: []float64{1e6, 1e6, 1e6, 1e6}})
-	require.NoError(t, err)
+	far := bileveltest.Must(units.In(bileveltest.Must(quadratic.New(noisy(0.3, quadratic.Options{Dx: 4, Dy: 3}))),
+		units.Units{ShiftX: []float64{1e6, 1e6, 1e6, 1e6}}))
 	for seed := range uint64(5) {
 		_, r := solved(t, far, saa.Newton{}, bilevel.Options{Set: bilevel.Ball{Radius: 1e7}, Seed: seed}, bilevel.Run{Xi: 2000, Gap: 1e-7})
 		assert.NotEqual(t, bilevel.GapReached, r.Reason)
@@ -480,12 +474,11 @@ func TestFactorisationResumes(t *testing.T) {
 		want := 0.5*float64((1+i%3)*(1+j%2)) + r.NormFloat64()
 		return a.At(i).Mul(b.At(j)).Shift(-want).Square().Scale(dx / 2)
 	}
-	p, err := auto.New(auto.Losses{Dx: dx, Dy: dy,
+	p := bileveltest.Must(auto.New(auto.Losses{Dx: dx, Dy: dy,
 		F: func(x, y auto.Vec, s bilevel.Sample) auto.Num { return entry(x, y, s, 0) },
 		G: func(x, y auto.Vec, s bilevel.Sample) auto.Num {
 			return entry(x, y, s, 1).Add(y.SquaredNorm().Scale(0.05))
-		}})
-	require.NoError(t, err)
+		}}))
 	o := bilevel.Options{X0: slices.Repeat([]float64{1}, dx), Seed: 1}
 	resumes(t, p, saa.Newton{}, o, bilevel.Run{Xi: 4000}, []int{7000}, 1)
 	o.Seed = 32 // credit ends with what a step to be done again asked of B
@@ -493,8 +486,7 @@ func TestFactorisationResumes(t *testing.T) {
 }
 
 func TestCalls(t *testing.T) {
-	p, err := quadratic.New(noisy(0.5, quadratic.Options{Seed: 80, Nonconvex: 1}))
-	require.NoError(t, err)
+	p := bileveltest.Must(quadratic.New(noisy(0.5, quadratic.Options{Seed: 80, Nonconvex: 1})))
 	for _, bad := range []float64{-1, 4, math.NaN(), math.Inf(1)} {
 		_, err := bilevel.New(p, saa.Newton{Calls: bad}, bilevel.Options{})
 		require.ErrorIs(t, err, bilevel.ErrOption)
@@ -504,7 +496,7 @@ func TestCalls(t *testing.T) {
 		s, _ := solved(t, p, m, bilevel.Options{}, bilevel.Run{Xi: 20000})
 		assert.Less(t, s.Counts().Evaluations(), uint64(16*20000))
 	}
-	_, err = bilevel.New(many{p}, saa.Newton{}, bilevel.Options{Set: bilevel.Simplex{}})
+	_, err := bilevel.New(many{p}, saa.Newton{}, bilevel.Options{Set: bilevel.Simplex{}})
 	require.ErrorIs(t, err, bilevel.ErrOption)
 	assert.False(t, errors.Is(err, bilevel.ErrDiverged))
 }

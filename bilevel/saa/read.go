@@ -98,6 +98,7 @@ func (m *newton) read(it *bilevel.Iteration, p, by *point) error {
 	}
 	ctx := it.Context() // a context that ends cuts off trial points alone
 	for k := range m.sides {
+		m.sides[k].wait = m.sides[k].wait[:0] // is asked with all
 		err := m.sides[k].each(math.MaxInt, func(g []bilevel.Sample, n float64) error {
 			if err := ctx.Err(); err != nil && p != m.now && by != nil {
 				return err

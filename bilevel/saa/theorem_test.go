@@ -212,8 +212,7 @@ func (c *theorem) look(t *testing.T, m *newton, share float64, v *seen) {
 	f, h := implicit.New(q), make([]float64, len(x))
 	copy(y, p.y)
 	require.NoError(t, f.Solve(y, p.x, 1e-12))
-	_, err := f.Gradient(h, p.x, y)
-	require.NoError(t, err)
+	bileveltest.Must(f.Gradient(h, p.x, y))
 	require.NoError(t, p.lower(1))
 	p.upper(m.curve)
 
@@ -267,9 +266,8 @@ func TestTheorem(t *testing.T) {
 
 func after(t *testing.T, of int, seed, xi uint64) (m *newton, it *bilevel.Iteration) {
 	c := theorems(t)[of]
-	s, err := bilevel.New(stream.Of(c.p), spy{at: &m, it: &it}, bilevel.Options{Seed: seed, Set: c.set,
-		UpperBatch: 64, LowerBatch: 64})
-	require.NoError(t, err)
+	s := bileveltest.Must(bilevel.New(stream.Of(c.p), spy{at: &m, it: &it}, bilevel.Options{Seed: seed, Set: c.set,
+		UpperBatch: 64, LowerBatch: 64}))
 	_ = bileveltest.Must(s.Run(t.Context(), bilevel.Run{Xi: xi}))
 	return m, it
 }
@@ -444,9 +442,8 @@ func TestShortRegionIsNoArrival(t *testing.T) {
 	p := bileveltest.Must(quadratic.New(quadratic.Options{Seed: 3}))
 	var m *newton
 	var it *bilevel.Iteration
-	s, err := bilevel.New(p, spy{at: &m, it: &it}, bilevel.Options{Set: bilevel.Ball{Center: make([]float64, 10), Radius: 9},
-		UpperBatch: bilevel.Full, LowerBatch: bilevel.Full})
-	require.NoError(t, err)
+	s := bileveltest.Must(bilevel.New(p, spy{at: &m, it: &it}, bilevel.Options{
+		Set: bilevel.Ball{Center: make([]float64, 10), Radius: 9}, UpperBatch: bilevel.Full, LowerBatch: bilevel.Full}))
 	_ = bileveltest.Must(s.Run(t.Context(), bilevel.Run{Steps: 1}))
 	m.done = false
 	for i := range m.now.x {

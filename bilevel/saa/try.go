@@ -9,8 +9,7 @@ import (
 	"stable/mat"
 )
 
-// try reads all samples, or the part, at the end of the step, and takes it where F falls as foreseen; y stands if a
-// part that told too little has settled it.
+// try reads at the end of the step, and takes it where F falls as foreseen; y stands if a part has settled it.
 func (m *newton) try(it *bilevel.Iteration, stands bool) (good bool, err error) {
 	p, t, c, s := m.now, m.to, m.curve, m.step.s
 	t.norm = p.norm
@@ -193,6 +192,17 @@ func (m *newton) retreat(it *bilevel.Iteration, err error) error {
 	return m.back(it)
 }
 
+// home settles y anew from where it started, if err is of a term of the sum s without a value where y is. Else it returns err.
+func (m *newton) home(it *bilevel.Iteration, s *side, err error) error {
+	if m.beyond(err) && m.started && s.terms > 0 {
+		copy(m.now.y, m.start0)
+		if m.checked, err = 0, m.read(it, m.now, m.now); err == nil { // the next step is read
+			err = m.settle(it, m.now, m.now, 0)
+		}
+	}
+	return err
+}
+
 // beyond says that err is of a point where the oracles have no value, or too large ones.
 func (m *newton) beyond(err error) bool {
 	if !errors.Is(err, bilevel.ErrDiverged) {
@@ -216,10 +226,7 @@ func (m *newton) back(it *bilevel.Iteration) error {
 	m.moved(p)
 	copy(p.x, p.refX)
 	copy(p.y, p.refY)
-	m.curve.free = m.curve.free[:0] // of another point
-	for k := range m.sides {
-		m.sides[k].wait = m.sides[k].wait[:0]
-	}
+	m.curve.free = m.curve.free[:0]     // of another point
 	m.checked, m.radius = 0, m.radius/4 // the next step is read
 	m.failed++
 	return m.read(it, p, p)
