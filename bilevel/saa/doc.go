@@ -48,7 +48,7 @@
 //	         more than max(1, Δ)ℓ counts by its slope alone. Steps go on while they promise stat/64
 //	Is it read, and on which samples?
 //	unread   no, while ‖x⁺ − x_r‖_M is within twice the steps read of late, the remainder of the model, as these and
-//	         drift tell it, within √stat/10, N less than fourfold since all were read,
+//	         drift tell it, within √stat/10, N less than 16-fold since all were read,
 //	near     no open x_i goes beyond Δℓ_i, or changes its row of g_xy, or the y_j that it acts on, by their size,
 //	narrows  and none comes within a quarter of its distance to a bound
 //	back     returns to z_r, and reads it, where ‖y‖_H has grown fourfold
@@ -78,7 +78,7 @@
 // strictly complementary at its bounds (then ∇²F of the free entries), and near z* let all derivatives that the
 // oracles give have two moments, and derivatives of their own, Lipschitz with constants of two moments. If z_b → z*,
 // and Δ binds no step in the end, then at the ends of blocks √N(x_N − x*) → N(0, V) with the least V
-// (observe.LocalLimit), though all samples are asked again only when N has grown fourfold; and stat over twice the
+// (observe.LocalLimit), though all samples are asked again only when N has grown 16-fold; and stat over twice the
 // mean error of F → 1.
 //
 // Proof. The root x̂_N with all samples at one point has this limit (van der Vaart, section 5.3), and √N(x_N − x̂_N) →
@@ -88,7 +88,7 @@
 // them, is a martingale, O_p(√log N/N); and B, asked anew of a share of all samples whenever N is four times what it
 // was, has the error O_p(N^−½), times z_N − mean z_b. One group of each kind is weighed down, o(√N) long where there
 // are two moments, so means change by o(N^−½). The model's root is O_p(1/N) from that of the equations, and one step
-// goes there: credit does not run out, since the 4N evaluations of a reading, due when N has grown fourfold, are below
+// goes there: credit does not run out, since the 4N evaluations of a reading, due when N has grown 16-fold, are below
 // those that N samples bring. Steps are O_p(N^−½), and unread allows N^−¼: parts, whose error is .3√stat, are ever
 // rarer (2 of 100 runs at 10⁶). □
 //
