@@ -168,8 +168,7 @@ func BenchmarkSamples(b *testing.B) {
 }
 
 // BenchmarkTruncate is the projection onto {X ⪰ 0.1·I}: clear has nothing to clip, few three
-// eigenvalues, clipped about half the spectrum, and warm is clipped again and again while the
-// matrix moves by 1 %.
+// eigenvalues, clipped about half the spectrum, warm is clipped while the matrix moves by 1 %.
 func BenchmarkTruncate(b *testing.B) {
 	truncate := func(p, a *mat.Sym) func() {
 		t := new(eig.Truncator)

@@ -42,8 +42,7 @@ func (b *eigenBound) reset(h *mat.Sym, s, mu float64) {
 	*b = eigenBound{least: s - cholMargin(h, mu), reach: firstReach}
 }
 
-// update moves the bound along (STABLE-H). size is tr H^{k−1}, norm ‖g_yy‖_F at the new point; now
-// − old is Δ.
+// update moves the bound along (STABLE-H). size is tr H^{k−1}, norm ‖g_yy‖_F; now − old is Δ.
 func (b *eigenBound) update(tau, s, mu, size, norm float64, now, old *mat.Sym) {
 	t := 1 - tau
 	if !(t >= 0 && t <= 1) {

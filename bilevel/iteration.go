@@ -176,16 +176,14 @@ func (it *Iteration) Watch(norm float64) { it.longest = max(it.longest, norm) }
 func (it *Iteration) Shown() { it.oracle.shown = true }
 
 // Context returns the run's context, for a look inside a long step: another Run repeats a Step that
-// returns its error. Such a Step leaves its State as it was, and draws its samples after the last
-// look.
+// returns its error. Such a Step leaves its State as it was, and draws samples after the last look.
 func (it *Iteration) Context() context.Context { return it.ctx }
 
 // Arrive makes Run stop: no step could improve this iterate beyond rounding.
 func (it *Iteration) Arrive() { it.arrived = true }
 
-// MetricStep returns the one step size to report where x moved to next with a step size 1/a_i for
-// each entry: ‖Δ‖/‖(a_iΔ_i)‖ with Δ = next − x, the least 1/a_i where Δ = 0, +Inf where some a_i is
-// 0.
+// MetricStep returns the step size to report where x moved to next with a step size 1/a_i for each
+// entry: ‖Δ‖/‖(a_iΔ_i)‖ with Δ = next − x, the least 1/a_i where Δ = 0, +Inf where some a_i is 0.
 func MetricStep(next, x, a []float64) float64 {
 	var moved, mapped, most float64
 	for i, v := range x {

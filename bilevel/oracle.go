@@ -21,8 +21,7 @@ func (c Counts) Evaluations() uint64 {
 }
 
 // Oracle is the Problem of New, with Products made of matrices where it has none. It counts calls,
-// and its errors name the step and the oracle. A matrix that comes back in another shape is an
-// error, too.
+// and its errors name step and oracle. A matrix that comes back in another shape is an error.
 type Oracle struct {
 	p            *Completed
 	formed       *defaults // products of matrices, where p has none

@@ -42,8 +42,7 @@ type Problem interface {
 	HessG(gyy *mat.Sym, x, y []float64, phi []Sample) error
 }
 
-// Products multiply by second derivatives unformed, in O(dx+dy) to O(dy²) flops. dst must not
-// overlap v.
+// Products multiply by second derivatives unformed, in O(dx+dy) to O(dy²). dst must not overlap v.
 type Products interface {
 	// HessVecG writes g_yy(x, y; φ)·v, of length dy.
 	HessVecG(dst, x, y, v []float64, phi []Sample) error

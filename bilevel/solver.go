@@ -114,8 +114,7 @@ func (s *Solver) X() []float64 { return s.it.x }
 func (s *Solver) Y() []float64 { return s.it.y }
 
 // Mean returns a weighted mean x̄ of x^1 … x^k, as X does: x̄ ← x̄ + 4/(j+4)·(x^{j+1} − x̄) after
-// step j ≥ 0. With noise it is often closer to the solution than x^k. Before the first step it is
-// x⁰.
+// step j ≥ 0. With noise it is often closer to the solution than x^k. Before any step it is x⁰.
 func (s *Solver) Mean() []float64 { return s.mean }
 
 // K returns the number of steps done.

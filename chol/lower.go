@@ -53,8 +53,7 @@ func (c *corner) four(l []float64, ld int, a *mat.Sym, shift float64) (k int, pi
 	return 4, 0
 }
 
-// lower computes c and the w ≤ 3 columns from j on where they cross the diagonal; it returns as
-// factor does.
+// lower computes c and the w ≤ 3 columns from j on where they cross the diagonal, as factor does.
 func (c *corner) lower(l []float64, ld, j, w int, a *mat.Sym, shift float64) (k int, pivot float64) {
 	// The last row that exists stands in for one that does not.
 	w1, w2 := min(1, w-1), min(2, w-1)

@@ -81,8 +81,7 @@ func (s *spectral) split() {
 	}
 }
 
-// eigenvalues computes all eigenvalues, or those below mu and +Inf for the others; false: no
-// convergence.
+// eigenvalues computes all, or those below mu and +Inf for the others; false: no convergence.
 func (s *spectral) eigenvalues(mu float64) bool {
 	mu *= s.scale
 	few, first := s.few(mu), 0

@@ -324,8 +324,7 @@ func drawNewsvendor(r *rand.Rand, nf, ng uint64) species {
 	return species{sum: s, law: noise, reach: 10, about: fmt.Sprintf("smoothed by %.2g", h)}
 }
 
-// drawFactorisation draws noisy entries of W·Zᵀ, x = W, y = Z; ridges that differ by column fix the
-// rotation.
+// drawFactorisation draws noisy entries of W·Zᵀ, x = W, y = Z; ridges by column fix the rotation.
 func drawFactorisation(r *rand.Rand, nf, ng uint64) species {
 	rank := 1 + r.IntN(4)
 	m, n := 2+r.IntN(60/rank-1), 2+r.IntN(60/rank-1)

@@ -98,8 +98,7 @@ func (n *noisy) species(r *rand.Rand, nf, ng uint64, f, g *quad) species {
 	return s
 }
 
-// drawQuadratic draws g = ½(y − Jx − y°)ᵀH(y − Jx − y°) less a constant and f = ½‖y − a‖² + ½ρ‖x −
-// c‖².
+// drawQuadratic draws g = ½(y − Jx − y°)ᵀH(y − Jx − y°) + constant and f = ½‖y − a‖² + ½ρ‖x − c‖².
 func drawQuadratic(r *rand.Rand, nf, ng uint64) species {
 	dx, dy := dims(r, 1), dims(r, 1)
 	cond := between(r, 1, 1e6)
@@ -161,8 +160,7 @@ func drawRare(r *rand.Rand, nf, ng uint64) species {
 	return s
 }
 
-// drawToll draws flows y over congested parallel roads of one demand, and tolls x; f is what they
-// do not earn.
+// drawToll draws flows y over congested parallel roads, and tolls x; f is what these do not earn.
 func drawToll(r *rand.Rand, nf, ng uint64) species {
 	d := dims(r, 1)
 	f, g := newQuad(d, d), newQuad(d, d)

@@ -51,8 +51,7 @@ func (t *tape) addSecond(gyy *mat.Sym, gxy *mat.Dense, id int32, w float64) {
 	}
 }
 
-// sweep returns the derivatives of the leaves' adjoints along variable k, or, for −1, the leaves'
-// tangents.
+// sweep returns the derivatives of leaves' adjoints along variable k; for −1, leaves' tangents.
 func (t *tape) sweep(k int) (x, y []float64) {
 	t.direction = k
 	t.tangents()

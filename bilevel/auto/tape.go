@@ -168,8 +168,7 @@ func (t *tape) begin(x, y []float64) {
 	}
 }
 
-// record evaluates the loss at a sample, or its mean, and returns the node of the value, 0 for a
-// constant.
+// record evaluates the loss at a sample, or its mean, and returns its node, 0 for a constant.
 func (t *tape) record(l *loss, x, y []float64, s bilevel.Sample, mean bool) (id int32, err error) {
 	t.begin(x, y)
 	t.running = true

@@ -214,8 +214,7 @@ func (c *checker) eval(o *oracle, pt point) []float64 {
 	return nil
 }
 
-// culprit is, for the exact value, pt with the first term of a finite sum at which o alone fails,
-// if any.
+// culprit is, for the exact value, pt with the first term of a sum at which o alone fails, if any.
 func (c *checker) culprit(o *oracle, pt point) point {
 	if len(pt.batch) > 0 || !c.enumerable(o) {
 		return pt

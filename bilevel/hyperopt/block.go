@@ -6,8 +6,7 @@ import (
 	"stable/bilevel/hyperopt/data"
 )
 
-// block sums over dense rows by products: Σ c_i·a_i·a_iᵀ as AᵀB, a_i in the rows of A, c_i·a_i in those
-// of B.
+// block sums over dense rows by products: Σ c_i·a_i·a_iᵀ is AᵀB, rows a_i of A and c_i·a_i of B.
 type block struct{ a, b, p, u mat.Dense } // p: see curve; of Softmax also T, and u: those of v
 
 const (

@@ -221,8 +221,7 @@ func (p *Problem) Streams() (upper, lower uint64) {
 	return uint64(p.val.Rows()), uint64(p.train.Rows())
 }
 
-// GradF writes f_x = 0 and f_y = mean of ℓ′(aᵀy)·a over the validation rows xi. Cost: O(entries of
-// the rows + d).
+// GradF writes f_x = 0 and f_y = mean of ℓ′(aᵀy)·a over the rows xi. Cost: O(their entries + d).
 func (p *Problem) GradF(fx, fy, x, y []float64, xi []bilevel.Sample) error {
 	p.sizes("hyperopt: GradF: dimension mismatch", same(fx, x), same(fy, y))
 	clear(fx)

@@ -60,8 +60,7 @@ func (p *Problem) Solution(y, x []float64) error {
 }
 
 // Objective returns F(x), the validation loss of y*(x), and writes ∇F(x) = −g_xy·g_yy⁻¹·f_y into
-// grad unless that is nil. Newton's method starts from 0. Errors, panics, allocation and cost as in
-// Solution.
+// grad unless that is nil. Newton's method starts from 0. Errors, panics, cost as in Solution.
 func (p *Problem) Objective(grad, x []float64) (float64, error) {
 	t, err := p.exact()
 	if err != nil {

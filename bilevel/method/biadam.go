@@ -25,8 +25,7 @@ type BiAdam struct {
 	// Step sizes of x̃ and ỹ, lengths as in Adam; the paper's constants γ and λ. Required.
 	Alpha, Beta bilevel.Schedule
 
-	// Eta is η_k in [0, 1]. Default 1; the paper's orders are (k+1)^(−1/2), with VR-BiAdam
-	// (k+1)^(−1/3).
+	// Eta is η_k in [0, 1]. Default 1; the papers' orders: (k+1)^(−1/2), of VR-BiAdam (k+1)^(−1/3).
 	Eta bilevel.Schedule
 
 	// Weights τ in [0, 1] of the new sample in d_x and d_y. Default (k+1)^(−1/2), the order of the

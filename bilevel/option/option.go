@@ -83,8 +83,7 @@ func Share(name string, v float64) error {
 	return nil
 }
 
-// Vector refuses a vector that is not nil, and has another length than n or an entry that is not
-// finite.
+// Vector refuses a vector that is not nil, and has not length n or has an entry that is not finite.
 func Vector(name string, v []float64, n int) error {
 	if v != nil && len(v) != n {
 		return Bad("%s has length %d, want %d", name, len(v), n)

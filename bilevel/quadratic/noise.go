@@ -177,8 +177,7 @@ func (p *Problem) Constants(r float64) theorem.Constants {
 		}
 		return c
 	}
-	// h(u) = u²/(1+u²): |h′| ≤ 3√3/8 (at u² = 1/3), −1/2 ≤ h″ ≤ 2 (at |u| = 1 and at 0), and h′(0)
-	// = 0.
+	// h(u) = u²/(1+u²): |h′| ≤ 3√3/8 (u² = 1/3), −1/2 ≤ h″ ≤ 2 (at |u| = 1 and 0), and h′(0) = 0.
 	w := o.Nonconvex
 	c.LfxBar = 2 * w
 	c.Cfx = moment(w*min(2*r, 3*math.Sqrt(3)/8*math.Sqrt(dx)), o.SigmaFx, dx)

@@ -65,8 +65,7 @@ func (c Constants) c3() float64 { return sq(c.Lgxy) + sq(c.LgxyBar) + sq(c.Lgyy)
 func (c Constants) kappa() float64 { return c.MuG * c.Lg / (c.MuG + c.Lg) }
 
 // betaMax is the bound on β of (eq.stepsize) and (eq.stepsize2): μ_g/L_g / (32 (μ_g + L_g) c), with
-// the c of the proofs, c̃₃ (step (g) for Theorem 2), and the printed one, and 2/(μ_g + L_g) of
-// lemma2.
+// c of the proofs, c̃₃ (step (g) for Theorem 2), and the printed one, and 2/(μ_g + L_g) of lemma2.
 func (c Constants) betaMax(printed float64) float64 {
 	return min(2/(c.MuG+c.Lg), c.MuG/c.Lg/(32*(c.MuG+c.Lg)*max(printed, c.c3())))
 }
