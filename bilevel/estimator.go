@@ -62,8 +62,7 @@ func NewEstimator(p Problem, muG, cGxy float64) (*Estimator, error) {
 	}, nil
 }
 
-// Track moves the estimates to the iterate, by Init at step 0 and then by Update, and adds to
-// Activity.
+// Track moves the estimates to the iterate, at step 0 by Init, then by Update, adding to Activity.
 func (e *Estimator) Track(it *Iteration, tau float64, phi []Sample) error {
 	var err error
 	if it.K() == 0 {

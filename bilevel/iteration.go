@@ -129,8 +129,7 @@ func (it *Iteration) Batches() (upper, lower int) { return it.opt.UpperBatch, it
 func (it *Iteration) DrawXi(n int) []Sample  { return it.DrawXiIn(nil, n) }
 func (it *Iteration) DrawPhi(n int) []Sample { return it.DrawPhiIn(nil, n) }
 
-// DrawXiIn and DrawPhiIn draw in the passes of p, if it is not nil. They panic if p is of a sum of
-// another size.
+// DrawXiIn and DrawPhiIn draw in the passes of p, if not nil, and panic if p is of another size.
 func (it *Iteration) DrawXiIn(p *Passes, n int) []Sample { return it.xi.draw(p, n, it.opt.UpperBatch) }
 func (it *Iteration) DrawPhiIn(p *Passes, n int) []Sample {
 	return it.phi.draw(p, n, it.opt.LowerBatch)
@@ -232,8 +231,7 @@ func (it *Iteration) Finite(vectors ...[]float64) error {
 	return nil
 }
 
-// checkNext looks at the method's vectors, too: a projection may turn an infinite step into a
-// finite one.
+// checkNext looks at the method's vectors, too: a projection may make an infinite step finite.
 func (it *Iteration) checkNext() error {
 	if !it.oracle.shown {
 		if err := it.firstNonFinite(); err != nil {

@@ -104,8 +104,7 @@ type StronglyConvex interface {
 }
 
 // Each returns the terms of a finite sum in a batch, with their weights in the mean: its samples
-// with 1/len(batch), or for an empty one 0 … terms−1 with 1/terms. It checks no range, and does not
-// allocate.
+// with 1/len(batch), or for an empty one 0 … terms−1 with 1/terms. It checks and allocates nothing.
 func Each(batch []Sample, terms int) iter.Seq2[Sample, float64] {
 	return func(yield func(Sample, float64) bool) {
 		if len(batch) == 0 {

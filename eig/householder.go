@@ -29,9 +29,8 @@ func (r *reduction) reserve(n int) {
 // tiny is the squared norm below which a row counts as 0, beside entries of size 1.
 const tiny = 0x1p-400
 
-// reduce computes T and the reflections of scale·a, entries of size at most 1, from the last row to
-// the first, so that rows to annihilate are contiguous (EISPACK tred2; LAPACK dsytd2, uplo = 'U').
-// 4n³/3 flops.
+// reduce computes T and the reflections of scale·a, entries of size at most 1, from the last row
+// up, so that rows to annihilate are contiguous (EISPACK tred2; LAPACK dsytd2, 'U'). 4n³/3 flops.
 func (r *reduction) reduce(a *mat.Sym, scale float64) {
 	n, ld := r.n, r.ld
 	for i := range n {

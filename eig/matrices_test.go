@@ -220,8 +220,7 @@ func requireSolved(t *testing.T, e solver, a *mat.Sym) {
 	assert.LessOrEqual(t, mattest.Residual(v, mattest.Trans(v), mattest.One(a.N), 1), constants[e.bounds+"orthogonality"])
 }
 
-// requireTruncated truncates with used, with a fresh Truncator in place, and by each route; e has a's
-// eigenpairs.
+// requireTruncated truncates with used, with a fresh Truncator in place, and by each route.
 func requireTruncated(t *testing.T, used *eig.Truncator, a *mat.Sym, mu float64, e decomposition) eig.Report {
 	t.Helper()
 	raised := mattest.List(a.N, func(i int) float64 { return max(mu, e.Values()[i]) })

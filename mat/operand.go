@@ -15,8 +15,7 @@ const (
 	symmetric             // the memory is the lower triangle of a symmetric matrix
 )
 
-// from returns x's memory from inner index p on, and the distances of rows and entries; x is not
-// symmetric.
+// from returns x's memory from inner index p on, and strides of rows, entries; x is not symmetric.
 func (x *operand) from(p int) (data []float64, ld, step int) {
 	if x.kind == across {
 		return x.data[p*x.stride:], 1, x.stride

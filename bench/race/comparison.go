@@ -229,12 +229,46 @@ func (t *tournament) limits(w io.Writer) error {
 		}
 	}
 	kit.Table(w, lines)
+	t.atEqual(w, rows)
 	if fig := t.limitFigure(rows); len(fig.Panels) > 0 {
 		if err := kit.WriteFile(w, t.Out, t.file+".svg", fig.WriteSVG); err != nil {
 			return err
 		}
 	}
 	return t.write(w, rows, "ratio", t.overLimit)
+}
+
+// atEqual prints the errors of untuned methods over those of the others, at the evaluations that these took.
+func (t *tournament) atEqual(w io.Writer, rows []row) {
+	all := better(rows, func(r row) float64 { return r.Mean })
+	for _, e := range t.entrants {
+		if e.rival() || len(t.entrants) == 1 {
+			continue
+		}
+		lines := [][]string{t.head("by evaluations as many, " + e.Name + " over")}
+		for _, other := range t.entrants {
+			line := []string{other.Name}
+			for _, s := range t.summaries(all, func(r row) float64 { return t.by(all, e, r) / r.Mean },
+				func(r row) bool { return r.entrant == other && other != e }) {
+				line = append(line, s.text("%d of %[3]d, %[2]s (%[4]s)"))
+			}
+			lines = append(lines, line)
+		}
+		kit.Table(w, lines)
+	}
+}
+
+// by is the error of e by the evaluations of r, between its own budgets in logarithms; NaN before and beyond them.
+func (t *tournament) by(rows []row, e *entrant, r row) float64 {
+	cost := func(r row) float64 { return math.Log(r.evals * float64(t.budgets[r.budget])) }
+	for i := 1; i < len(rows); i++ {
+		a, b := rows[i-1], rows[i]
+		share := (cost(r) - cost(a)) / (cost(b) - cost(a))
+		if a.selection == b.selection && b.problem == r.problem && b.entrant == e && share >= 0 && share <= 1 {
+			return a.Mean * math.Pow(b.Mean/a.Mean, share)
+		}
+	}
+	return math.NaN()
 }
 
 func (t *tournament) limitTable(w io.Writer, p *problem, rows []row) {

@@ -232,6 +232,18 @@ func TestProblemsAreSolved(t *testing.T) {
 	}
 }
 
+func TestByEvaluations(t *testing.T) {
+	race, mine, other := &tournament{budgets: []uint64{100, 1000}}, &selection{entrant: &entrant{}}, &selection{entrant: &entrant{}}
+	at := func(s *selection, budget int, evals, mean float64) row {
+		return row{s, budget, 0, result{evals: evals, Estimate: kit.Estimate{Mean: mean}}}
+	}
+	rows := []row{at(mine, 0, 8, 1), at(mine, 1, 8, 0.01)}
+	for evals, want := range map[float64]float64{8: 1, 8 * math.Sqrt(10): 0.1, 80: 0.01} {
+		assert.InEpsilon(t, want, race.by(rows, mine.entrant, at(other, 0, evals, 0)), 1e-9)
+	}
+	assert.True(t, math.IsNaN(race.by(rows, mine.entrant, at(other, 0, 81, 0))))
+}
+
 // The limit depends neither on units, nor on where the solution is, nor on bounds far away.
 func TestLimitsOfRecipes(t *testing.T) {
 	base := recipe{name: "base", o: noisy(1)}

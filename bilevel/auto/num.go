@@ -87,8 +87,7 @@ func (a Num) linear(name string, p, q float64) Num {
 
 // Functions of a. They fail where the value, or a derivative that is asked for, is not finite: Log
 // unless a > 0, Sqrt for a < 0, Inv at 0, Pow (a^r) for a < 0 unless r is an integer. Sigmoid is
-// 1/(1 + exp(−a)), Softplus log(1 + exp(a)), the logistic loss of the margin −a: both without
-// overflow.
+// 1/(1 + exp(−a)), Softplus log(1 + exp(a)), the logistic loss of margin −a: both without overflow.
 func (a Num) Exp() Num          { return a.unary("Exp", exp, 0) }
 func (a Num) Log() Num          { return a.unary("Log", log, 0) }
 func (a Num) Sqrt() Num         { return a.unary("Sqrt", sqrt, 0) }

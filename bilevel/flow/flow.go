@@ -81,9 +81,8 @@ func New(p bilevel.Problem, o Options) (*Flow, error) {
 }
 
 // Velocity writes x' and y' at (x, y), of lengths dx and dy, and does not move the flow; no
-// argument may overlap another. Errors are those of the oracles, and one that wraps
-// chol.ErrNotPosDef where g_yy is not positive definite. Cost: each oracle once on an empty batch,
-// dy³/3 + 4dy² + 4dx·dy flops.
+// argument may overlap another. Errors: the oracles', and one that wraps chol.ErrNotPosDef if g_yy
+// is not positive definite. Cost: each oracle once on an empty batch, dy³/3 + 4dy² + 4dx·dy flops.
 func (f *Flow) Velocity(xdot, ydot, x, y []float64) error {
 	if err := cmp.Or(f.p.GradF(xdot, ydot, x, y, nil), f.p.CrossG(f.gxy, x, y, nil), f.p.HessG(f.gyy, x, y, nil)); err != nil {
 		return err
@@ -109,8 +108,7 @@ func (f *Flow) Velocity(xdot, ydot, x, y []float64) error {
 }
 
 // rule is the classical Runge-Kutta rule, of order 4: in each row an evaluation at the state plus
-// at·h times the last velocity (Hairer, Nørsett, Wanner, Solving Ordinary Differential Equations I,
-// table II.1.2).
+// at·h times the last velocity (Hairer, Nørsett, Wanner, Solving ODEs I, table II.1.2).
 var rule = [...]struct{ at, weight float64 }{{0, 1. / 6}, {1. / 2, 1. / 3}, {1. / 2, 1. / 3}, {1, 1. / 6}}
 
 // Step moves the state by h in time, four times Velocity. On an error nothing moves: those

@@ -70,8 +70,7 @@ func (p *Problem) Objective(grad, x []float64) (float64, error) {
 	return p.ObjectiveFrom(grad, t.y, x)
 }
 
-// ObjectiveFrom is Objective started from y, where it leaves y*(x): cheaper if y is near, equal up
-// to rounding.
+// ObjectiveFrom is Objective from y, where it leaves y*(x): cheaper if near, equal up to rounding.
 func (p *Problem) ObjectiveFrom(grad, y, x []float64) (float64, error) {
 	if err := p.Solution(y, x); err != nil {
 		return 0, err

@@ -23,8 +23,7 @@ type SUSTAIN struct {
 	// 1.0/3}, and β_k = c·α_k.
 	Alpha, Beta bilevel.Schedule
 
-	// Weights τ in [0, 1] of the new sample in d_x and d_y. Default (k+1)^(−2/3), the order of the
-	// paper's c·α².
+	// Weights τ in [0, 1] of new samples in d_x and d_y. Default (k+1)^(−2/3), the order of c·α².
 	TauX, TauY bilevel.Schedule
 
 	Neumann Neumann // (A), of MRBO (B); LG is required

@@ -116,8 +116,7 @@ func (p *Problem) direction(k kind, s bilevel.Sample) []float64 {
 	return p.dir
 }
 
-// addRankOneVec adds weight·(a aᵀ − M)v where g_yy, or f_yy, has rank one; M = E a aᵀ is A for g_yy,
-// I for f_yy.
+// addRankOneVec adds weight·(a aᵀ − M)v where g_yy, or f_yy, has rank one; M = E a aᵀ is A, or I.
 func (p *Problem) addRankOneVec(dst []float64, k kind, v []float64, weight float64, batch []bilevel.Sample) {
 	if k == kindGyy && !p.o.RankOneG || k == kindFyy && !p.o.RankOneF {
 		return

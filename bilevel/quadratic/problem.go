@@ -214,8 +214,7 @@ func completeSpectrum(muName string, mu *float64, lName string, l *float64) erro
 func valid(v float64) bool { return v >= 0 && !math.IsInf(v, 1) }
 
 // spectrum returns Q·diag(λ)·Qᵀ, λ from mu to l in equal ratios, Q a random orthogonal product of
-// Householder reflections of growing order (Stewart, SIAM J. Numer. Anal. 17, 1980; LAPACK dlagsy).
-// 4n³/3 flops.
+// Householder reflections of growing order (Stewart, SINUM 17, 1980; LAPACK dlagsy). 4n³/3 flops.
 func spectrum(rng *rand.Rand, n int, mu, l float64) *mat.Sym {
 	s := mat.NewSym(n)
 	for i := range n {

@@ -98,8 +98,7 @@ func dots2(c []float64, ldc int, a []float64, lda int, b []float64, ldb, k, rows
 	}
 }
 
-// DotsCopy is Dots for two rows and B_jp = src[p·stride+j], copied to b, with stride k, for later
-// rows of A.
+// DotsCopy is Dots for two rows and B_jp = src[p·stride+j], copied to b, stride k, for later rows.
 func DotsCopy(c []float64, ldc int, a []float64, lda int, b, src []float64, stride, k int, alpha float64, add bool) {
 	s00, s01, s02, s10, s11, s12 := dotsCopy(a[:k], a[lda:], b, src, stride)
 	put((*[3]float64)(c), alpha*s00, alpha*s01, alpha*s02, add)

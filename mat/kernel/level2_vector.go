@@ -49,8 +49,7 @@ func axpyVector(y []float64, s float64, x []float64) {
 }
 
 // mulVecVector goes down the rows by four, and along them with one vector of sums a row. The last
-// vector of a row reaches back over the one before, whose entries are masked in it; x is at least
-// one vector long.
+// vector of a row reaches back over the one before, masked in it; x is at least one vector long.
 func mulVecVector(dst, a []float64, lda int, x []float64) {
 	if wide() && len(x) >= vectorAxpy {
 		mulVecAVX512(dst, a, lda, x)

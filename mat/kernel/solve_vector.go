@@ -44,8 +44,7 @@ func solveUpperTransVector(x, u []float64, ld int) {
 	}
 }
 
-// solveUpperVector subtracts from four rows, the last first, what is known on their right, and
-// solves them.
+// solveUpperVector subtracts from four rows, the last first, what is right of them, and solves.
 func solveUpperVector(x, u []float64, ld int) {
 	n := len(x)
 	var t [4][8]float64

@@ -122,8 +122,7 @@ func pick8(a *array8, i int) vec8 {
 	return archsimd.LoadFloat64x8Array(a).Permute(archsimd.LoadUint64x8Array(&pick[i]))
 }
 
-// forward4Vector has a row of X meet four entries of U in the four orders that exclusive ors make
-// of lanes.
+// forward4Vector has a row of X meet four entries of U in four orders, exclusive ors of lanes.
 func forward4Vector(x, u []float64, ld, from int) {
 	minus := archsimd.BroadcastFloat64x4(-1)
 	for i := from; 4*i < len(x); i += 4 {

@@ -105,8 +105,7 @@ func (e *Exact) Trans() *Exact {
 	return t
 }
 
-// Solve returns e⁻¹·b and the pivots of a positive definite e, rounded, by elimination; nil for
-// another.
+// Solve returns e⁻¹·b and pivots of a positive definite e, rounded, by elimination; else nil.
 func (e *Exact) Solve(b *Exact) (x *Exact, pivots []float64) {
 	n, m := e.Rows, b.Cols
 	w, f, t := zeros(n, n+m), new(big.Float), new(big.Float)

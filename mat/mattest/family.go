@@ -168,9 +168,8 @@ func NotFinite() (all []*mat.Sym) {
 	return all
 }
 
-// Draw returns matrix number k of an endless list, in new memory, and its kind: first hard ones, then
-// most of order 1 to 8, one in 16 up to 17, one in 512 up to 40; one in four is scaled by about
-// 1e±150.
+// Draw returns matrix number k of an endless list, in new memory, and its kind: hard ones first,
+// then most of order 1 to 8, one in 16 up to 17, one in 512 up to 40; one in four times 1e±150.
 func Draw(k int) (name string, a *mat.Sym) {
 	if k < len(hard) {
 		return "hard", scaled(hard[k], 1)
