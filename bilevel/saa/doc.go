@@ -90,7 +90,7 @@
 // are two moments, so means change by o(N^−½). The model's root is O_p(1/N) from that of the equations, and one step
 // goes there: credit does not run out, since the 4N evaluations of a reading, due when N has grown 16-fold, are below
 // those that N samples bring. Steps are O_p(N^−½), and unread allows N^−¼: parts, whose error is .3√stat, are ever
-// rarer (2 of 100 runs at 10⁶). □
+// rarer. □
 //
 // TestTheorem sees each of this on the code (STABLE_LONG=1: to 10⁶ samples). Measured alone is that runs come to z*,
 // and that Δ binds none. Before the end of a block the answer is that of its beginning, 3 % of N behind in the mean.
