@@ -28,8 +28,7 @@ import (
 //	8m bytes   the state: integers, float64 bits and random states, a word each
 //	 8 bytes   CRC-64 (ECMA) of all bytes before
 //
-// The version changes with the layout, with what a method keeps, and with any default or rule that
-// moves an iterate.
+// The version changes with the layout, what a method keeps, and all that moves an iterate.
 const (
 	magic          = "bilevel\x00"
 	version        = 5

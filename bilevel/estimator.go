@@ -46,8 +46,7 @@ type EstimatorReport struct {
 	Truncate  eig.Report // what P̲ did to H_yy
 }
 
-// NewEstimator returns an estimator for p, μ_g > 0 and C_gxy > 0, +Inf for no bound. The error
-// wraps ErrOption.
+// NewEstimator returns one for p, μ_g > 0, C_gxy > 0 (+Inf for no bound). The error wraps ErrOption.
 func NewEstimator(p Problem, muG, cGxy float64) (*Estimator, error) {
 	dx, dy := p.Dims()
 	if err := errors.Join(checkBounds("", muG, cGxy), option.Dims(dx, dy)); err != nil {

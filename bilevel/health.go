@@ -5,8 +5,7 @@ import (
 	"math"
 )
 
-// Health is what a running method can tell of its iterate: estimates, made of samples; NaN for what
-// it does not know.
+// Health is what a running method can tell of its iterate: estimates from samples; NaN: not known.
 type Health struct {
 	// Lower is ‖H_yy⁻¹g_y‖, the length of the Newton step of y, with the standard error of y*(x)
 	// where it is known. LowerBound ≥ Lower is ‖g_y‖/μ_g.

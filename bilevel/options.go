@@ -92,6 +92,5 @@ func (p Power) At(k int) float64 {
 
 func (p Power) String() string { return fmt.Sprintf("%g/(k+%g)^%g", p.C, cmp.Or(p.K0, 1), p.P) }
 
-// cubicWeight is the weight of the newest of k+1 terms in a running mean in which term j has a
-// weight of order j³.
+// cubicWeight is that of the newest of k+1 terms in a mean in which term j weighs of order j³.
 func cubicWeight(k int) float64 { return 4 / (float64(k) + 4) }

@@ -51,8 +51,7 @@ type Products interface {
 	CrossVecG(dst, x, y, v []float64, phi []Sample) error
 }
 
-// Joint is for problems that compute faster together what single-loop methods ask of g at one point
-// and on one batch.
+// Joint is for problems that compute faster together what single-loop methods ask of g at once.
 type Joint interface {
 	Products
 
@@ -72,8 +71,7 @@ type UpperGradient interface {
 	GradXG(gx, x, y []float64, phi []Sample) error
 }
 
-// Truth knows, or computes to about 1e-12, what a method estimates. No method calls it, and no
-// count includes it.
+// Truth knows, or computes to about 1e-12, what methods estimate. None calls it; no count has it.
 type Truth interface {
 	// Solution writes y*(x). It may start from the content of y.
 	Solution(y, x []float64) error

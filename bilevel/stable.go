@@ -30,8 +30,7 @@ type STABLE struct {
 	// its constants.
 	Alpha Schedule
 
-	// Beta is the step size β_k ≥ 0 of y. Default: nil, ScaleY / √((k+1)·mean of ‖g_y‖²), with the
-	// same mean.
+	// Beta is the step size β_k ≥ 0 of y. Default: nil, ScaleY / √((k+1)·that mean of ‖g_y‖²).
 	Beta Schedule
 
 	// ScaleX and ScaleY > 0 set the lengths of these default steps. Default 0.1, a share of the

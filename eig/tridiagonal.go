@@ -114,8 +114,7 @@ func (t *twisted) size(n int) {
 //	plus_{i+1} = d_{i+1} − lambda − e_i²/plus_i,  minus_{i−1} = d_{i−1} − lambda − e_{i−1}²/minus_i,
 //	gamma_i = plus_i + minus_i − (d_i − lambda)
 //
-// 4 divisions and 12 flops an entry. Parlett, Dhillon, Linear Algebra Appl. 267 (1997), LAPACK
-// dlar1v.
+// 4 divisions, 12 flops an entry. Parlett, Dhillon, Linear Algebra Appl. 267 (1997); LAPACK dlar1v.
 func (t *twisted) twist(d, e []float64, lambda [abreast]float64) {
 	n := len(d)
 	e = e[:n]

@@ -66,8 +66,7 @@ func (p *Panel) values() (x, y []float64) {
 	return x, slices.DeleteFunc(y, math.IsNaN)
 }
 
-// fit returns the scale for transformed values: from Min or their range, padded, and widened if too
-// narrow for float64.
+// fit returns the scale for transformed values: from Min or their range, padded, or wider if thin.
 func (a Axis) fit(values []float64, pad float64) scale {
 	lo, hi := 0.0, 1.0
 	if len(values) > 0 {

@@ -1,5 +1,4 @@
-// Package zoo is the command zoo of bench: problems drawn from a seed, on which a default must not
-// be led astray.
+// Package zoo is the command zoo of bench: problems drawn from a seed, to lead a default astray.
 //
 // f and g are means over samples of ψ(u), u_k = a_kᵀy + b_kᵀx + c_k, with a quadratic part and
 // weights of y_i². Quadratic streams are simulators of known mean, others read a table without end.

@@ -1,5 +1,4 @@
-// Package boxqp makes no promise to others: it minimises quadratic functions over bounds, for this
-// module.
+// Package boxqp minimises quadratic functions over bounds, for this module: it is promised to none.
 package boxqp
 
 import (

@@ -49,8 +49,7 @@ import (
 	"stable/mat"
 )
 
-// FalseAlarm is the probability that the z-tests of a call accuse a correct problem, as far as
-// means are normal.
+// FalseAlarm is the probability that a call's z-tests accuse a correct problem with normal means.
 const FalseAlarm = 1e-6
 
 // Options says where Problem looks, and how closely. The zero value is usable.
@@ -58,8 +57,7 @@ type Options struct {
 	Points int    // number of points (x, y), ≥ 1; 0 means 3
 	Seed   uint64 // of points and samples
 
-	// Points x are averages of the projections of Center and of three normal draws around it with
-	// deviation 4·ScaleX.
+	// Points x are averages of projections: of Center, and three N(Center, (4·ScaleX)²) draws.
 	Set    bilevel.Set // nil means bilevel.Space
 	Center []float64   // nil means 0
 	ScaleX float64     // > 0; 0 means 1

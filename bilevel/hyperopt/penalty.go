@@ -130,8 +130,7 @@ func (p *Problem) ValueF(x, y []float64, xi []bilevel.Sample) (float64, error) {
 	return p.total[0], err
 }
 
-// ValueG returns g(x, y; φ), regularisation included, over the training rows phi. Cost: O(entries of
-// the rows + d).
+// ValueG returns g(x, y; φ), penalty included, over training rows phi. Cost: O(entries there + d).
 func (p *Problem) ValueG(x, y []float64, phi []bilevel.Sample) (float64, error) {
 	p.sizes("hyperopt: ValueG: dimension mismatch", len(x), len(y))
 	err := p.mean(p.total[:], p.trainSum(&sum{kind: value, y: y}, x), phi)

@@ -77,8 +77,7 @@ var (
 	_ bilevel.StronglyConvex = (*Problem)(nil)
 )
 
-// New returns the problem of tuning, on val, a model trained on train. It keeps both and changes
-// neither.
+// New returns the problem of tuning, on val, a model trained on train. It keeps both unchanged.
 //
 // Errors: bilevel.ErrOption, wrapped, for an option out of range; data that Data.Check refuses, that are empty or differ in
 // dimension (raise Dim of the smaller) or classes; for the logistic loss, labels other than ±1 or a

@@ -117,8 +117,7 @@ func (m *Minimiser) Trial() []float64 { return m.trial }
 // ProjGrad returns ‖x − P(x − ∇F)‖ at X.
 func (m *Minimiser) ProjGrad() float64 { return m.proj }
 
-// Done says that X is stationary, or no step along ∇F makes F fall. Trial is X then; another Tell
-// resumes from there.
+// Done says that X is stationary, or no step along ∇F makes F fall. Trial is X; Tell resumes there.
 func (m *Minimiser) Done() bool { return m.done }
 
 // Tell takes the value (NaN if unknown) and gradient at Trial, moves X there if it accepts, and

@@ -182,8 +182,7 @@ func (s scaled) At(k int) float64 { return s.Schedule.At(k) / 5 }
 
 func (t Tuning) neumann() Neumann { return Neumann{MuG: t.MuG, LG: t.LG, Terms: t.Terms} }
 
-// Registry returns the entries of all methods. SAA-Newton is not the paper's, but Newton's on growing
-// samples.
+// Registry returns the entries of all methods. SAA-Newton, Newton's on samples, is not the paper's.
 func Registry() []Entry {
 	mu.RLock()
 	defer mu.RUnlock()

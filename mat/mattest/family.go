@@ -157,8 +157,7 @@ func graded(n int, e float64) *mat.Sym {
 	return SymOf(n, func(i, j int) float64 { return s.At(i, j) / float64(n) * math.Pow(10, e/2*float64(i+j)) })
 }
 
-// NotFinite returns matrices with an entry that is NaN or infinite: the first, the last, or one
-// below the diagonal.
+// NotFinite returns matrices with one NaN or ±Inf: first, last, or below the diagonal.
 func NotFinite() (all []*mat.Sym) {
 	for _, v := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
 		for _, n := range []int{1, 9, 65} {
