@@ -30,7 +30,7 @@ Files are LIBSVM or CSV text, plain, gzip or bzip2; - is standard input. The col
 file are found by their names, in any order. Features that are 0 in all but the test rows are left
 out. The others stay as they are if the largest absolute value of each is ½ to 1, and none lies ten
 deviations from 0. Otherwise they are scaled to mean 0 and deviation 1, those that are 0 in more than
-a tenth of the rows to largest absolute value 1. All but the test rows decide. An intercept is added,
+nine tenths of the rows to largest absolute value 1. All but the test rows decide. An intercept is added,
 free (but for a thousandth of the data's curvature) unless -intercept says otherwise.
 
   -solver exact     a cross-validation (-folds), Newton's method on all rows: a constant; one weight
