@@ -57,7 +57,7 @@ func (e *DivergedError) Error() string {
 		text += "; where F falls for ever, only a set (Options.Set) holds x"
 	}
 	if regexp.MustCompile(`^(f_x|f_y|g_y|H_xy|H_yy)(\[|$)`).MatchString(e.Quantity) {
-		text += "; an oracle that has no value at a point returns ErrDomain, from which SAA-Newton goes back"
+		text += "; an oracle without a value at a point returns ErrDomain, from which SAA-Newton and HOAG go back"
 	}
 	return text
 }

@@ -45,7 +45,7 @@ func TestStepFails(t *testing.T) {
 					require.ErrorIs(t, err, ErrDiverged)
 					assert.Equal(t, s.K(), d.Step)
 					assert.Contains(t, d.Quantity, quantity)
-					assert.Contains(t, err.Error(), "an oracle that has no value at a point returns ErrDomain")
+					assert.Contains(t, err.Error(), "an oracle without a value at a point returns ErrDomain")
 				} else {
 					require.ErrorAs(t, err, &o)
 					assert.Equal(t, OracleError{s.K(), oracle, o.Err}, *o)

@@ -1,4 +1,4 @@
-// Package boxqp minimises quadratic functions over bounds, for this module: it is promised to none.
+// Package boxqp, which makes no promise to others, minimises quadratic functions over bounds.
 package boxqp
 
 import (

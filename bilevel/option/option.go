@@ -1,7 +1,6 @@
-// Package option, which makes no promise to others, checks parameters: those of the solver, of
-// methods, in this module or another, and of problems. Each check returns nil, or an error that
-// wraps Err and names the field and its value. The name is the path of the field, as "Options.X0"
-// or "TTSA.Neumann.LG".
+// Package option checks parameters: those of the solver, of methods, in this module or another, and
+// of problems. Each check returns nil, or an error that wraps Err and names the field and its value.
+// The name is the path of the field, as "Options.X0" or "TTSA.Neumann.LG".
 package option
 
 import (
