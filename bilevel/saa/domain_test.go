@@ -49,6 +49,7 @@ func ridge(t *testing.T, seed, terms uint64) *auto.Problem {
 
 // Features that stand twice, but for a little noise: small eigenvalues of g_yy that the samples know are no noise.
 func TestCollinear(t *testing.T) {
+	t.Parallel()
 	loss := func(y auto.Vec, s bilevel.Sample, side uint64) auto.Num {
 		r := rand.New(rand.NewPCG(uint64(s), side))
 		a, b := make([]float64, 6), 0.5*r.NormFloat64()
@@ -71,6 +72,7 @@ func TestCollinear(t *testing.T) {
 
 // Down the flats of exp(x) no run ends by overflow, or away from a stationary point without a word.
 func TestNoBounds(t *testing.T) {
+	t.Parallel()
 	for seed := range reps(10, 2) {
 		for _, terms := range []uint64{0, 40} {
 			p := ridge(t, seed, terms)
@@ -87,6 +89,7 @@ func TestNoBounds(t *testing.T) {
 // Down a flat, ℓ may not grow as y* seems to allow, and x_i stays where the samples know it: few runs
 // are led astray, those of sums are told, and few entries of x on streams go far.
 func TestFlatsMislead(t *testing.T) {
+	t.Parallel()
 	runs := reps(40, 8)
 	for _, terms := range []uint64{0, 40} {
 		astray, far, saddles := 0, 0, 0
@@ -224,6 +227,7 @@ func TestRunsOff(t *testing.T) {
 // The length exp(x) of 7 radial features: F is .23 at the start, .002 at −1.5, and .25 above 0, where 20 of 160 ended
 // without middles, and 4 with.
 func TestValley(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("needs ten seconds")
 	}

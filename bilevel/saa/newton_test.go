@@ -65,6 +65,7 @@ func start(x []float64, seed uint64) []float64 {
 
 // On streams the mean error is the least that the samples allow, within what 24 runs can tell.
 func TestStreamsAtTheLimit(t *testing.T) {
+	t.Parallel()
 	const runs = 24
 	marks := []uint64{300, 1000, 5000}[:reps(3, 2)]
 	for name, o := range map[string]quadratic.Options{
@@ -262,6 +263,7 @@ func resumes(t *testing.T, q bilevel.Problem, m bilevel.Method, o bilevel.Option
 
 // Run.Gap stops where it says: of 30 runs 28 have at most three times the gap left, half hardly more.
 func TestGapStops(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		o   quadratic.Options
 		gap float64
@@ -430,6 +432,7 @@ func TestGapOnABall(t *testing.T) {
 
 // Nor is Gap 0 where noise may hold x at a bound: 18 of these stopped there. Beyond noise it is.
 func TestGapAtABound(t *testing.T) {
+	t.Parallel()
 	away := 0.0
 	p := bileveltest.Must(auto.New(auto.Losses{Dx: 1, Dy: 1,
 		F: func(x, _ auto.Vec, i bilevel.Sample) auto.Num {

@@ -137,6 +137,7 @@ func (p within) GradF(fx, fy, x, y []float64, xi []bilevel.Sample) error {
 // Sums that are not convex or of condition 1e4, and with STABLE_LONG=1 one of 2,000 × 200, are solved
 // to rounding, and not asked beyond the bounds.
 func TestSumsByProducts(t *testing.T) {
+	t.Parallel()
 	const edge = 0.3
 	for _, o := range []quadratic.Options{
 		noisy(1, quadratic.Options{Seed: 81, Terms: 40, Dx: 2000, Dy: 200}),
@@ -165,6 +166,7 @@ func TestSumsByProducts(t *testing.T) {
 
 // On a stream the error is that of at least half of the samples, from a start far away.
 func TestStreamByProducts(t *testing.T) {
+	t.Parallel()
 	p := bileveltest.Must(quadratic.New(noisy(0.5, quadratic.Options{Seed: 84, Dx: 30})))
 	x, best := p.Optimum()
 	limit := bileveltest.Must(observe.LocalLimit(p, x, observe.LimitOptions{Seed: 1, Draws: 2000}))
@@ -253,6 +255,7 @@ func logWeights(t *testing.T, n, dim int, c float64) *auto.Problem {
 
 // ℓ is short where f and g curve along x_i, or its effect on y* grows: a sum arrives, and streams come near.
 func TestRowsOfExpWeights(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("needs ten seconds")
 	}
@@ -340,6 +343,7 @@ func (p *rare) CrossG(c *mat.Dense, _, _ []float64, phi []bilevel.Sample) error 
 // Rare events of any weight diverge no run, as a stream and as a sum, with and without a box. From 40
 // expected events on none ends above where it began, and a sum is solved in four passes.
 func TestRareEvents(t *testing.T) {
+	t.Parallel()
 	runs := reps(20, 3)
 	for _, terms := range []uint64{0, 1000} {
 		for _, set := range []bilevel.Set{bilevel.Space{}, bilevel.UniformBox(2, -10, 10)} {
