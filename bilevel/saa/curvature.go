@@ -219,14 +219,13 @@ func (c *curvature) metric(unit, h []float64, graded bool) error {
 	if n == 0 {
 		return nil
 	}
-	sub, largest := c.sub.View(0, n), 0.0
+	sub := c.sub.View(0, n)
 	for a, i := range c.free {
 		for b, j := range c.free[:a+1] {
-			v := c.b.At(i, j) * unit[i] * unit[j]
-			sub.Set(a, b, v)
-			largest = max(largest, math.Abs(v))
+			sub.Set(a, b, c.b.At(i, j)*unit[i]*unit[j])
 		}
 	}
+	largest := mat.MaxAbsSym(&sub)
 	for a := 0; largest == 0 && a < n; a++ {
 		largest = math.Abs(h[c.free[a]]) * unit[c.free[a]]
 	}

@@ -141,7 +141,8 @@ func (m *longX) conjugate(rr, most float64) error {
 	return nil
 }
 
-// project moves s along d, cut at the bounds, as far as the model falls. more says that a bound cut it.
+// project moves s along d, cut at the bounds, as far as the model falls, or along r to its minimum or the first bound. more
+// says that a bound cut it.
 func (m *longX) project() (more bool, err error) {
 	for t := 1.0; t > 0.1; t /= 2 {
 		cut, slope := false, 0.0
@@ -167,9 +168,13 @@ func (m *longX) project() (more bool, err error) {
 			return true, nil
 		}
 	}
-	t := m.reach(m.d)
-	mat.Axpy(m.s, t, m.d)
-	mat.Axpy(m.bs, t, m.bd)
+	rr := m.residual() // d may lead out where s is at a bound; r does not
+	if err := m.mul(m.q, m.r); err != nil {
+		return false, err
+	}
+	t := min(m.reach(m.r), rr/max(mat.Dot(m.r, m.q), 0))
+	mat.Axpy(m.s, t, m.r)
+	mat.Axpy(m.bs, t, m.q)
 	return t > 0, nil
 }
 

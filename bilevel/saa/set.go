@@ -11,10 +11,7 @@ import (
 // length within twice the radius by a multiple of the identity on M.
 func (s *step) within(free []int, p *point, radius float64) {
 	q := &s.quad
-	top := 0.0
-	for i := range q.G {
-		top = max(top, q.A.At(i, i))
-	}
+	top := mat.MaxAbsSym(&q.A)
 	for ridge := 0.0; ; {
 		s.project(free, p)
 		longest := 0.0
