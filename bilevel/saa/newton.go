@@ -106,6 +106,9 @@ func (m Newton) start(it *bilevel.Iteration, long bool) (bilevel.Stepper, error)
 	for k := range r.sides {
 		s := &r.sides[k]
 		s.exact, s.hasMean, s.beside = s.batch == bilevel.Full, true, terms == 0 || phi == 0
+		if s.least = min(nu, nl); s.least == bilevel.Full {
+			s.least = max(nu, nl)
+		}
 		s.order = bilevel.NewPasses(s.terms)
 		s.wait = make([]bilevel.Sample, 0, largest+max(s.batch, 0))
 		s.aim(2 * (min(dx, mostX) + dy))

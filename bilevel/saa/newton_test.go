@@ -86,8 +86,7 @@ func TestStreamsAtTheLimit(t *testing.T) {
 			for i, n := range marks {
 				r := bileveltest.Must(s.Run(t.Context(), bilevel.Run{Xi: n}))
 				require.Equal(t, n, r.Counts.Xi)
-				f := bileveltest.Must(p.Objective(nil, r.X))
-				ratio[i] += (f - best) / limit.At(float64(n), float64(n)) / runs
+				ratio[i] += (bileveltest.Must(p.Objective(nil, r.X)) - best) / limit.At(float64(n), float64(n)) / runs
 			}
 			c := s.Counts()
 			assert.Less(t, c.Evaluations(), 60*c.Phi, name)
@@ -282,8 +281,7 @@ func TestGapStops(t *testing.T) {
 		for seed := range uint64(30) {
 			_, r := solved(t, p, saa.Newton{}, bilevel.Options{Seed: seed, X0: start(x, seed)}, bilevel.Run{Gap: c.gap, Steps: 20000})
 			require.Contains(t, []bilevel.Reason{bilevel.GapReached, bilevel.Arrived}, r.Reason, "%+v: seed %d", c.o, seed)
-			f := bileveltest.Must(p.Objective(nil, r.X))
-			left = append(left, (f-best)/c.gap)
+			left = append(left, (bileveltest.Must(p.Objective(nil, r.X))-best)/c.gap)
 		}
 		slices.Sort(left)
 		assert.Less(t, left[27], 3., "%+v", c.o)
@@ -498,6 +496,8 @@ func TestCalls(t *testing.T) {
 	for _, m := range []bilevel.Method{saa.Newton{Calls: 8}, saa.ByProducts{Newton: saa.Newton{Calls: 8}}} {
 		s, _ := solved(t, p, m, bilevel.Options{}, bilevel.Run{Xi: 20000})
 		assert.Less(t, s.Counts().Evaluations(), uint64(16*20000))
+		_, r := solved(t, p, m, bilevel.Options{UpperBatch: 1000, LowerBatch: 1000}, bilevel.Run{Steps: 9})
+		assert.EqualValues(t, 9000, r.Counts.Xi, "blocks are no smaller than batches")
 	}
 	_, err := bilevel.New(many{p}, saa.Newton{}, bilevel.Options{Set: bilevel.Simplex{}})
 	require.ErrorIs(t, err, bilevel.ErrOption)

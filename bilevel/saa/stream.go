@@ -14,6 +14,7 @@ type side struct {
 	past    *bilevel.Past   // of a stream
 	draw    func(p *bilevel.Passes, n int) []bilevel.Sample
 	batch   int  // that a step draws
+	least   int  // samples of a block, at least: the smaller batch, if neither is Full
 	exact   bool // batches are Full
 	beside  bool // a stream: terms of a known sum count as drawn, and are not asked
 	hasMean bool // the empty batch gives the mean of the whole sum
@@ -40,7 +41,7 @@ func (s *side) left() float64 {
 
 // aim sets the goal of the next block.
 func (s *side) aim(n int) {
-	if s.goal = max(n, s.n+1); s.terms > 0 {
+	if s.goal = max(n, s.n+max(s.least, 1)); s.terms > 0 {
 		s.goal = int(min(uint64(s.goal), s.terms))
 	}
 	s.size = min(max((s.goal-s.n)/8, 1), largest)

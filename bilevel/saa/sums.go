@@ -261,14 +261,17 @@ func squareSym(a *mat.Sym, unit []float64) float64 {
 	return sum
 }
 
+// difference writes a − b.
+func difference(dst, a, b []float64) {
+	for i, v := range a {
+		dst[i] = v - b[i]
+	}
+}
+
 // displace adds the group to carry, and its distance from z_r to zx and zy.
 func (p *point) displace(a *asker, n float64) {
-	for i, v := range p.x {
-		a.r[i] = v - p.refX[i]
-	}
-	for j, v := range p.y {
-		a.t[j] = v - p.refY[j]
-	}
+	difference(a.r, p.x, p.refX)
+	difference(a.t, p.y, p.refY)
 	mat.Axpy(p.zx, n, a.r)
 	mat.Axpy(p.zy, n, a.t)
 	a.addCarry(p.carry, a.hv, n, a.r, a.t)
