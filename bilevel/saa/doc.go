@@ -14,7 +14,7 @@
 //
 // # The equations
 //
-// Samples come in blocks of ρN, ρ = 1/16, or of the smaller batch; z_b = (x_b, y_b) is where those of block b were
+// Samples come in blocks of ρN, ρ = 1/16, in whole batches; z_b = (x_b, y_b) is where those of block b were
 // asked last. f_x, g_yy, … are means over all samples, each at its z_b, and δ = z − mean z_b. To read a point is to
 // ask all samples there, or a part that stands for all. All were read last at z_a; z_r = z_a + the steps read on
 // parts since. x_i is open where X has no width along it. σ_i is the standard error of h_i, Δ the trust radius, and
@@ -104,7 +104,7 @@
 //
 // # Cost
 //
-// On a stream a step draws one batch of each kind, as many of both where they differ, and asks each sample once (four
+// On a stream a step draws one batch of each kind, in a block as many ξ as φ, and asks each sample once (four
 // oracles). Blocks cost O(dx·dy² + dx²·dy + dx³ + dy³) beside the oracles, some 12 of them while samples double.
 // [Newton.Calls] bounds what is asked again. Memory 13dx² + 12dx·dy + 10dy² numbers, and 8 bytes for each term of a
 // sum; on a stream it does not grow. In sets that do not consist of bounds, dx may be 2000 at most.

@@ -107,7 +107,7 @@ func (m Newton) start(it *bilevel.Iteration, long bool) (bilevel.Stepper, error)
 		s := &r.sides[k]
 		s.exact, s.hasMean, s.beside = s.batch == bilevel.Full, true, terms == 0 || phi == 0
 		if s.least = min(nu, nl); s.least == bilevel.Full {
-			s.least = max(nu, nl)
+			s.least = max(nu, nl, 1)
 		}
 		s.order = bilevel.NewPasses(s.terms)
 		s.wait = make([]bilevel.Sample, 0, largest+max(s.batch, 0))

@@ -14,7 +14,7 @@ type side struct {
 	past    *bilevel.Past   // of a stream
 	draw    func(p *bilevel.Passes, n int) []bilevel.Sample
 	batch   int  // that a step draws
-	least   int  // samples of a block, at least: the smaller batch, if neither is Full
+	least   int  // the smaller batch, or that which is not Full: blocks hold multiples of it
 	exact   bool // batches are Full
 	beside  bool // a stream: terms of a known sum count as drawn, and are not asked
 	hasMean bool // the empty batch gives the mean of the whole sum
@@ -39,9 +39,9 @@ func (s *side) left() float64 {
 	return 1
 }
 
-// aim sets the goal of the next block.
+// aim sets the goal of the next block, in whole batches.
 func (s *side) aim(n int) {
-	if s.goal = max(n, s.n+max(s.least, 1)); s.terms > 0 {
+	if s.goal = s.n + max(1, (n-s.n+s.least-1)/s.least)*s.least; s.terms > 0 {
 		s.goal = int(min(uint64(s.goal), s.terms))
 	}
 	s.size = min(max((s.goal-s.n)/8, 1), largest)

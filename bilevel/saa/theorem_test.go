@@ -186,7 +186,7 @@ func (c *theorem) run(t *testing.T, seed uint64, share float64, marks []int, sum
 			continue
 		}
 		n := m.sides[0].n
-		require.True(t, last == 0 || n <= last+max(64, int(math.Ceil(growth*float64(last)))), "a block of %d after %d", n-last, last)
+		require.True(t, last == 0 || n <= last+63+int(math.Ceil(growth*float64(last))), "a block of %d after %d", n-last, last)
 		last = n
 		if n > marks[at]/2 {
 			blocks++
