@@ -285,7 +285,7 @@ func (m *newton) arrived() bool {
 			return false
 		}
 	}
-	return true
+	return !m.step.turned
 }
 
 // remains is what F may still fall by, as far as Δ lets, over the largest size of its terms so far.

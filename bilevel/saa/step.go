@@ -20,6 +20,7 @@ type step struct {
 	model   float64 // hᵀs + ½sᵀBs
 	length  float64 // √(sᵀMs)
 	pressed bool    // against Δ
+	turned  bool    // along a direction in which F curves down
 	falls   float64 // what F may fall by where it curves down, beyond noise
 	chance  float64 // the standard error of h, in units ℓ: smaller negative eigenvalues of B may be noise
 	quad    boxqp.QP
@@ -68,7 +69,7 @@ func (s *step) follow(y []float64, p *point) {
 
 func (s *step) find(c *curvature, p *point, radius, stat float64) {
 	clear(s.s)
-	s.pred, s.model, s.length, s.falls, s.faceDim = 0, 0, 0, 0, -1
+	s.pred, s.model, s.length, s.falls, s.faceDim, s.turned = 0, 0, 0, 0, -1, false
 	n := len(c.free)
 	if n == 0 {
 		return
@@ -82,7 +83,7 @@ func (s *step) find(c *curvature, p *point, radius, stat float64) {
 		q.G[a] = p.h[i] * p.unit[i] / c.scale
 		q.Lo[a], q.Hi[a] = max(-radius, (lo-p.x[i])/p.unit[i]), min(radius, (hi-p.x[i])/p.unit[i])
 	}
-	turned := s.turn(c, p, radius, stat)
+	s.turned = s.turn(c, p, radius, stat)
 	for a, i := range c.free {
 		most := radius * p.sure[i]
 		q.Lo[a], q.Hi[a] = max(-most, q.Lo[a]), min(most, q.Hi[a])
@@ -113,7 +114,7 @@ func (s *step) find(c *curvature, p *point, radius, stat float64) {
 	for _, i := range c.free {
 		s.model += s.s[i] * mat.Dot(c.b.Row(i), s.s) / 2
 	}
-	if turned {
+	if s.turned {
 		s.pred = min(s.pred, s.model)
 	}
 }
