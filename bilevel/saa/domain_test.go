@@ -38,13 +38,12 @@ func ridge(t *testing.T, seed, terms uint64) *auto.Problem {
 		}
 		return y.Dot(auto.Data(a)).Shift(-b).Square().Scale(0.5)
 	}
-	p := bileveltest.Must(auto.New(auto.Losses{Dx: 5, Dy: 5, Upper: terms, Lower: terms,
+	return bileveltest.Must(auto.New(auto.Losses{Dx: 5, Dy: 5, Upper: terms, Lower: terms,
 		F: func(_, y auto.Vec, s bilevel.Sample) auto.Num { return loss(y, uint64(s), 0) },
 		G: func(x, y auto.Vec, s bilevel.Sample) auto.Num {
 			return loss(y, uint64(s), 1).Add(y.WeightedSquares(x.Exp()).Scale(0.5))
 		},
 	}))
-	return p
 }
 
 // Features that stand twice, but for a little noise: small eigenvalues of g_yy that the samples know are no noise.
@@ -183,15 +182,13 @@ func TestWeightsThatAreNotExponents(t *testing.T) {
 }
 
 func TestRunsOff(t *testing.T) {
+	t.Parallel()
 	p := bileveltest.Must(auto.New(auto.Losses{Dx: 1, Dy: 1, Upper: 3, Lower: 18,
 		F: func(_, y auto.Vec, _ bilevel.Sample) auto.Num { return y.SquaredNorm() },
 		G: func(x, y auto.Vec, _ bilevel.Sample) auto.Num {
 			return y.Shift(-1).SquaredNorm().Add(y.WeightedSquares(x.Exp())).Scale(0.5)
 		}}))
-	s := bileveltest.Must(bilevel.New(p, saa.Newton{}, bilevel.Options{X0: []float64{300}}))
-	for range 8000 {
-		require.NoError(t, s.Step())
-	}
+	s, _ := solved(t, p, saa.Newton{}, bilevel.Options{X0: []float64{300}}, bilevel.Run{Steps: 8000})
 	assert.Greater(t, s.X()[0], 350.0)
 	fit := func(y auto.Vec, i bilevel.Sample, side uint64) auto.Num { // the second feature is noise
 		r := rand.New(rand.NewPCG(uint64(i), side))
@@ -424,6 +421,7 @@ func TestStartsOnAHump(t *testing.T) {
 
 // Few samples whose g curves down, where it does not in the mean, lead y nowhere.
 func TestNoiseCurvesDown(t *testing.T) {
+	t.Parallel()
 	p := bileveltest.Must(auto.New(auto.Losses{Dx: 1, Dy: 2,
 		F: func(_, y auto.Vec, _ bilevel.Sample) auto.Num { return y.At(0).Shift(-1).Square() },
 		G: func(x, y auto.Vec, s bilevel.Sample) auto.Num {
@@ -553,6 +551,7 @@ func TestStepsAreTaken(t *testing.T) {
 
 // After a step that was wrong, none goes unread: F is flat to fourth order. And x_i goes on where y* is 2/x_i.
 func TestFlatBottoms(t *testing.T) {
+	t.Parallel()
 	wave := bileveltest.Must(auto.New(auto.Losses{Dx: 1, Dy: 1,
 		F: func(_, y auto.Vec, xi bilevel.Sample) auto.Num { return y.Sin().Shift(-1 - noise(xi, 1)).SquaredNorm() },
 		G: func(x, y auto.Vec, phi bilevel.Sample) auto.Num { return y.Sub(x).Shift(-noise(phi, 2)).SquaredNorm() }}))

@@ -379,6 +379,7 @@ func TestPartSees(t *testing.T) {
 
 // Where g_yy is next to 0, and y* the log of a rare event's rate, y does not leap, to where g_yy is e^300.
 func TestRareCounts(t *testing.T) {
+	t.Parallel()
 	count := func(s bilevel.Sample, side uint64, rate float64) float64 {
 		return max(0, math.Copysign(1, rate-rand.New(rand.NewPCG(uint64(s), side)).Float64()))
 	}
@@ -413,6 +414,7 @@ func TestRareEventsByProducts(t *testing.T) {
 }
 
 func TestHeavyTails(t *testing.T) {
+	t.Parallel()
 	p := bileveltest.Must(quadratic.New(quadratic.Options{Seed: 7, CrossNorm: 3, Tail: 1.5,
 		SigmaFx: 0.5, SigmaFy: 0.5, SigmaGy: 0.5, SigmaGxy: 0.5, SigmaGyy: 0.5}))
 	_, least := p.Optimum()

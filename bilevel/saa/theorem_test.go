@@ -234,6 +234,9 @@ func (c *theorem) look(t *testing.T, m *newton, share float64, v *seen) {
 // The theorem of the package comment, and what it takes of the code. With STABLE_LONG=1 at 1e6 samples.
 func TestTheorem(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("needs ten seconds")
+	}
 	runs, marks := 100, []int{1000, 10000}
 	if mattest.Long() {
 		marks = append(marks, 100000, 1000000)
