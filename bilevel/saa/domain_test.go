@@ -148,8 +148,8 @@ func TestOutsideOfTheDomain(t *testing.T) {
 	assert.Contains(t, strings.Join(r.Warnings, "; "), "x hardly moves")
 }
 
-// Where y* is 1/x, no step goes unread to where it explodes; where 0 is a maximum, rounding is told; and a sum
-// with a g_yy of condition 1e9 ends.
+// Where y* is 1/x, no step goes unread to where it explodes; a start at a maximum is left; and a sum with a g_yy of
+// condition 1e9 ends.
 func TestWeightsThatAreNotExponents(t *testing.T) {
 	p := bileveltest.Must(auto.New(auto.Losses{Dx: 1, Dy: 1,
 		F: func(_, y auto.Vec, s bilevel.Sample) auto.Num { return y.At(0).Shift(-0.1 - noise(s, 0)).Square() },
@@ -166,8 +166,8 @@ func TestWeightsThatAreNotExponents(t *testing.T) {
 		G: func(x, y auto.Vec, s bilevel.Sample) auto.Num {
 			return y.Shift(-1 - 0.3*noise(s, 1)).SquaredNorm().Add(y.WeightedSquares(x.Square()))
 		}}))
-	_, r := solved(t, p, saa.Newton{}, bilevel.Options{}, bilevel.Run{Steps: 400, Gap: 1e-6})
-	assert.NotEqual(t, bilevel.GapReached, r.Reason)
+	_, r := solved(t, p, saa.Newton{}, bilevel.Options{}, bilevel.Run{Steps: 400})
+	assert.Less(t, bileveltest.Must(implicit.NewTruth(p).Objective(nil, r.X)), 0.1884) // 2.6 at the start, 0.1883 at infinity
 	assert.NotEmpty(t, r.Warnings, "%v", r.X)
 	fit := func(y auto.Vec, s bilevel.Sample, side uint64) auto.Num {
 		return y.At(0).Add(y.At(1).Scale(1 + 1e-4*noise(s, side))).Shift(-noise(s, side+1)).Square()

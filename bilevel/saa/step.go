@@ -120,10 +120,10 @@ func (s *step) find(c *curvature, p *point, radius, stat float64) {
 }
 
 // turn notes falls along eigenvectors with λ < 0 and, within bounds, turns G so that s goes on there: h may be noise, and M
-// has s as short as h. Not where x_i is open, since F curves down along flats, too.
+// has s as short as h. Not where a free x_i is open and there is noise, since F curves down along flats, too.
 func (s *step) turn(c *curvature, p *point, radius, stat float64) (any bool) {
 	open := func(i int) bool { return math.IsInf(s.width(i), 1) }
-	closed := s.box != nil && !slices.ContainsFunc(c.free, open)
+	may := s.box != nil && (stat == 0 || !slices.ContainsFunc(c.free, open))
 	q, values, slope := &s.quad, c.eig.Values(), c.normInv(p.h, p.unit)
 	seen := map[bool]float64{false: 0x1p-20, true: 0x1p-36}[s.box != nil && stat == 0] // rows are lifted
 	for e, l := range values {
@@ -145,7 +145,7 @@ func (s *step) turn(c *curvature, p *point, radius, stat float64) (any bool) {
 			if -l*c.scale > s.chance {
 				s.falls = max(s.falls, fall)
 			}
-			if !closed {
+			if !may {
 				continue
 			}
 			any = true
