@@ -198,8 +198,7 @@ func MetricStep(next, x, a []float64) float64 {
 	return 1 / most // none, or its square leaves the range
 }
 
-// At returns s at step k, or an error that wraps ErrOption and has the name, unless that is finite
-// and in [0, max].
+// At returns s at step k, or ErrOption, wrapped, with the name, unless it is finite, in [0, max].
 func (it *Iteration) At(name string, s Schedule, max float64) (float64, error) {
 	v := s.At(it.k)
 	switch {

@@ -59,8 +59,7 @@ type Joint interface {
 	// oracle, is another: JointG is not called there.
 	Joint() Problem
 
-	// JointG writes g_y(x, y; φ), g_yy(x, y; φ)·v and g_xy(x, y; φ)·v: the bits of GradG, HessVecG
-	// and CrossVecG.
+	// JointG writes g_y, g_yy·v and g_xy·v at (x, y; φ): the bits of GradG, HessVecG and CrossVecG.
 	JointG(gy, hv, cv, x, y, v []float64, phi []Sample) error
 }
 

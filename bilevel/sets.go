@@ -213,8 +213,7 @@ type HalfSpace struct {
 	B float64
 }
 
-// Project writes x − A·max(Aᵀx − B, 0)/‖A‖². Where the step underflows, within 2⁻¹⁰⁷⁰/‖A‖ of the
-// set, x stays.
+// Project writes x − A·max(Aᵀx − B, 0)/‖A‖². Where that underflows, within 2⁻¹⁰⁷⁰/‖A‖, x stays.
 func (h HalfSpace) Project(dst, x []float64) {
 	excess, unit := h.excess(x)
 	if !(excess > 0) {

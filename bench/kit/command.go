@@ -45,8 +45,7 @@ go run ./bench NAME -h shows the flags of one. Without a name, the first one run
 -version says which release this is, and what its kernels run on.
 `
 
-// Run runs the named command, or the first, and returns 0, 1 for a failure, 2 for wrong usage, 130
-// after an interrupt.
+// Run runs the named command, or the first; 1 is a failure, 2 wrong usage, 130 an interrupt.
 func Run(ctx context.Context, list []Command, args []string, out Terminal) int {
 	c := list[0]
 	if len(args) > 0 && slices.Contains([]string{"version", "-version", "--version"}, args[0]) {

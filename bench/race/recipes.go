@@ -214,8 +214,7 @@ var simplex = spot(func(i, dx int) (float64, float64) {
 var ball = spot(func(_, dx int) (float64, float64) { return 2 / math.Sqrt(float64(dx)), -2 / math.Sqrt(float64(dx)) },
 	func(int) bilevel.Set { return bilevel.Ball{Radius: 2} })
 
-// game is a quadratic min-max problem with its saddle point at 0, p_1 < 0 and noise on every
-// derivative,
+// game is a quadratic min-max problem with its saddle at 0, p_1 < 0 and noise on every derivative,
 //
 //	s(x, y; ζ) = ½ Σ p_i x_i² + xᵀK y − ½ Σ q_j y_j² + σ(eᵀx + e′ᵀy + xᵀN y),
 //

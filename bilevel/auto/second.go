@@ -209,8 +209,7 @@ func (t *tape) addCross(gxy *mat.Dense) {
 	}
 }
 
-// row is the gradient of a cut variable in one leaf: coef·val from entry off on, or off columns
-// col; val nil is 0.
+// row is the gradient of a cut variable in one leaf: coef·val from off on, or off col; nil is 0.
 type row struct {
 	off  int
 	col  []int32

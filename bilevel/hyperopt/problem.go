@@ -227,8 +227,7 @@ func (p *Problem) GradF(fx, fy, x, y []float64, xi []bilevel.Sample) error {
 	return p.mean(fy, &sum{kind: gradient, data: p.val, y: y}, xi)
 }
 
-// GradG writes g_y = mean of ℓ′(aᵀy)·a over the training rows phi, plus 2·reg(x)∘y. Cost: O(entries
-// of the rows + d).
+// GradG writes g_y = mean of ℓ′(aᵀy)·a over training rows phi + 2·reg(x)∘y. Cost: O(entries + d).
 func (p *Problem) GradG(gy, x, y []float64, phi []bilevel.Sample) error {
 	p.sizes("hyperopt: GradG: dimension mismatch", len(x), same(gy, y))
 	if err := p.mean(gy, p.trainSum(&sum{kind: gradient, y: y}, x), phi); err != nil {

@@ -139,8 +139,7 @@ func (m *hoag) State(t *bilevel.State) {
 	m.m.State(t)
 }
 
-// watched refuses what is not finite, and remembers the first error of g_y, which Newton's search for
-// a step would hide.
+// watched refuses what is not finite, and keeps the first error of g_y, which a search would hide.
 type watched struct {
 	*bilevel.Oracle
 	bilevel.Values

@@ -75,8 +75,7 @@ func (h *hypergradient) start(m *memory) {
 	h.r, h.w = m.y(""), m.y("")
 }
 
-// draw takes a batch ξ of size upper, and batches φ of size lower for g_xy and for each product; 0
-// stands for Options.
+// draw takes upper ξ, and lower φ for g_xy and for each product; 0 stands for Options.
 func (h *hypergradient) draw(s *step, upper, lower int) {
 	if lower == 0 {
 		_, lower = s.Batches()

@@ -36,8 +36,7 @@ type Options struct {
 	Dx, Dy int    // lengths of x and y, ≥ 1; 0 means 10
 	Seed   uint64 // of the matrices, the vectors and the noise
 
-	// The eigenvalues of A run from MuG to LG in equal ratios, 0 < MuG ≤ LG; 0 means MuG = 1, LG =
-	// 10·MuG.
+	// The eigenvalues of A run from MuG > 0 to LG in equal ratios; 0 means MuG = 1, LG = 10·MuG.
 	MuG, LG float64
 
 	// The eigenvalues of P, in the same way. Refused with Nonconvex.

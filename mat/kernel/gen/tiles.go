@@ -84,8 +84,7 @@ func (t tile) rows(name string) {
 	t.end("c", "ld", "sub4Vector(%s, %s)")
 }
 
-// few writes a tile c −= a·b of two vectors that has entries of a, in a panel, too, meet those of b in
-// four orders.
+// few writes a tile c −= a·b of two vectors whose a, in a panel, too, meets b in four orders.
 func (t tile) few(name string) {
 	t.put("\nfunc %sVector(c, a, b []float64, ld int) {\nvar %s, %s, %s, %s vec", name, t.row(0), t.row(1), t.row(2), t.row(3))
 	t.put("for len(b) > %d {\nx4, row := (*[%d]float64)(a), (*[%d]float64)(b)", 4*panel, 3*panel+4, 4*panel+1)
