@@ -38,6 +38,14 @@ func (m *longX) find() (value float64, err error) {
 	m.left, m.gain = products, 0
 	m.told.falls = 0
 	rr := m.residual()
+	if rr == 0 && m.whole() { // a saddle, perhaps: along any direction
+		for i := range m.r {
+			if !m.held[i] {
+				m.r[i] = 0x1p-60 * math.Cos(float64(i*i))
+				rr += m.r[i] * m.r[i]
+			}
+		}
+	}
 	m.top = max(m.top, rr)
 	first, most := rr, 0x1p-40*rr
 	m.minGain = small
