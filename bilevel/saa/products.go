@@ -417,7 +417,7 @@ func (m *longX) arrived(pred float64) bool {
 			h = max(h, m.unit[i]*math.Abs(m.h[i]))
 		}
 	}
-	return m.stalls > 8 || h <= 4*tiny*size && m.told.falls <= 0x1p-40*m.swing || tau <= tiny && tau < m.radius && m.told.falls == 0 && m.left > 0
+	return m.stalls > 8 || h <= 4*tiny*size && m.told.falls <= 0x1p-20*m.swing || tau <= tiny && tau < m.radius && m.told.falls == 0 && m.left > 0
 }
 
 // Health is as that of newton, without eigenvalues; in the first block of a stream it tells nothing.
