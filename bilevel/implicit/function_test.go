@@ -270,9 +270,9 @@ func TestMinimiseFails(t *testing.T) {
 	m := bileveltest.Must(implicit.Minimise(barrier, []float64{0.999}, implicit.Options{}))
 	assert.InDelta(t, 0, 2*m.X[0]/(1-m.X[0]*m.X[0])+0.9, 1e-8)
 
-	for x0, slope := range []float64{1, math.NaN(), math.Inf(1)} { // no lower bound, no gradient
-		_, err := implicit.Minimise(func(g, x []float64) (float64, error) { g[0] = slope; return x[0], nil },
-			[]float64{float64(x0)}, implicit.Options{})
+	none := math.Inf(1) // no lower bound, no gradient, none that can be squared, no value
+	for _, c := range [][2]float64{{0, 1}, {0, math.NaN()}, {0, none}, {0, 1e300}, {none, 1}} {
+		_, err := implicit.Minimise(func(g, x []float64) (float64, error) { g[0] = c[1]; return c[0] + x[0], nil }, vec(1), implicit.Options{})
 		require.ErrorIs(t, err, implicit.ErrNoMinimum)
 	}
 	broken := errors.New("broken")

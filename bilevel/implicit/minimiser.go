@@ -20,8 +20,8 @@ type Options struct {
 	Evaluations int // ≥ 1, caps Minimise's calls. Default 10000
 }
 
-// ErrNoMinimum says that Minimise ended at its cap of evaluations, or with a ∇F that is not finite, or no smaller
-// though F fell: it may have no lower bound.
+// ErrNoMinimum says that Minimise ended at its cap of evaluations, or with an F or ‖∇F‖² that is not finite, or a
+// ∇F no smaller though F fell: it may have no lower bound.
 var ErrNoMinimum = errors.New("implicit: Minimise did not converge")
 
 // Minimum is the result of Minimise.
@@ -51,7 +51,7 @@ func Minimise(f func(grad, x []float64) (float64, error), x []float64, o Options
 		if m.Tell(value, grad); n == 0 {
 			first = m.proj
 		}
-		if !mat.IsFinite(m.proj) || m.done && m.proj >= first && m.moved > 0x1p-20*math.Abs(m.f) {
+		if !mat.IsFinite(m.f) || !mat.IsFinite(m.proj*m.proj) || m.done && m.proj >= first && m.moved > 0x1p-20*math.Abs(m.f) {
 			return found(n + 1), ErrNoMinimum
 		}
 		if m.done {
