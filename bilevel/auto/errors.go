@@ -14,7 +14,7 @@ import (
 type Error struct {
 	Loss   string         // f or g; empty for constants that no loss has computed
 	Sample bilevel.Sample // the sample at which it was evaluated
-	Mean   bool           // it was the mean that failed, MeanF or MeanG, and Sample says nothing
+	Mean   bool           // it was the mean that failed, MeanF, MeanG or a batch's; Sample says nothing
 	Op     string         // the operation: the name of the function or method of this package
 	Reason string
 	Line   string // file:line of the call; empty if it is not known
@@ -80,7 +80,7 @@ type handle struct {
 }
 
 func (h handle) own(op string) {
-	if h.gen != h.t.gen {
+	if h.t != nil && h.gen != h.t.gen {
 		if h.t.running {
 			h.t.fail(op, "of a value kept from an earlier evaluation")
 		}
@@ -102,9 +102,7 @@ func shared(op string, a, b handle) *tape {
 	case b.t != nil:
 		b.own(op)
 	}
-	if a.t != nil {
-		a.own(op)
-	}
+	a.own(op)
 	return a.t
 }
 
@@ -141,8 +139,11 @@ func (t *tape) badMap(op string, i int, a, v, p, q float64) {
 	}
 }
 
-// badSum fails where a sum is not finite, with the operand to blame.
-func (t *tape) badSum(op string, sum float64, operands ...[]float64) {
+// checkSum fails where a sum is not finite, with the operand to blame.
+func (t *tape) checkSum(op string, sum float64, operands ...[]float64) {
+	if sum-sum == 0 {
+		return
+	}
 	for k, o := range operands {
 		if i := mat.NotFinite(o); i >= 0 {
 			t.outside(op, "has %v at entry %d of operand %d", o[i], i, k)

@@ -18,9 +18,7 @@ func Const(c float64) Num { return Num{v: c} }
 
 // Value returns the number, for comparisons and loops; what is computed of it has no derivative.
 func (a Num) Value() float64 {
-	if a.t != nil {
-		a.own("Value")
-	}
+	a.own("Value")
 	return a.v
 }
 

@@ -182,13 +182,20 @@ func (p *Problem) gradient(name string, l *loss, m *mode, gx, gy, x, y, v []floa
 			t.back(s, id)
 		}
 	})
-	clear(gx)
-	clear(gy)
 	if err == nil {
 		copy(gx, s.v[:p.losses.Dx])
 		copy(gy, s.v[p.losses.Dx:])
+		err = l.finite(name, mat.Norm(s.v[:t.leaves]))
 	}
 	return err
+}
+
+// finite fails unless norm is finite, that of the derivatives of a mean.
+func (l *loss) finite(name string, norm float64) error {
+	if mat.IsFinite(norm) {
+		return nil
+	}
+	return &Error{Loss: l.name, Mean: true, Op: name, Reason: fmt.Sprintf("has the norm %v", norm), domain: true}
 }
 
 func (p *Problem) HessG(gyy *mat.Sym, x, y []float64, phi []bilevel.Sample) error {
@@ -196,9 +203,10 @@ func (p *Problem) HessG(gyy *mat.Sym, x, y []float64, phi []bilevel.Sample) erro
 		panic("auto: HessG: dimension mismatch")
 	}
 	gyy.Zero()
-	return p.each("HessG", &p.g, hess, x, y, phi, func(id int32, w float64) {
+	err := p.each("HessG", &p.g, hess, x, y, phi, func(id int32, w float64) {
 		p.tape.addSecond(gyy, nil, id, w)
 	})
+	return cmp.Or(err, p.g.finite("HessG", mat.NormFrobSym(gyy)))
 }
 
 func (p *Problem) CrossG(gxy *mat.Dense, x, y []float64, phi []bilevel.Sample) error {
@@ -206,9 +214,10 @@ func (p *Problem) CrossG(gxy *mat.Dense, x, y []float64, phi []bilevel.Sample) e
 		panic("auto: CrossG: dimension mismatch")
 	}
 	gxy.Zero()
-	return p.each("CrossG", &p.g, cross, x, y, phi, func(id int32, w float64) {
+	err := p.each("CrossG", &p.g, cross, x, y, phi, func(id int32, w float64) {
 		p.tape.addSecond(nil, gxy, id, w)
 	})
+	return cmp.Or(err, p.g.finite("CrossG", mat.NormFrob(gxy)))
 }
 
 // each records a loss at all samples of a batch, and calls use with the node of each value and its

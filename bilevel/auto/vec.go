@@ -27,9 +27,7 @@ func (u Vec) Len() int { return len(u.v) }
 
 // Value returns the entries, as Num.Value does, to be read and not kept.
 func (u Vec) Value() []float64 {
-	if u.t != nil {
-		u.own("Value")
-	}
+	u.own("Value")
 	return u.v
 }
 
@@ -170,9 +168,7 @@ func (u Vec) At(i int) Num {
 		return Num{v: u.v[i]}
 	}
 	u.own("At")
-	if v := u.v[i]; v-v != 0 {
-		u.t.badSum("At", v, u.v)
-	}
+	u.t.checkSum("At", u.v[i], u.v)
 	return u.t.num(u.t.slice(u.id, i, i+1))
 }
 
@@ -186,9 +182,7 @@ func (u Vec) Sum() Num {
 		return Num{v: s}
 	}
 	u.own("Sum")
-	if s-s != 0 {
-		u.t.badSum("Sum", s, u.v)
-	}
+	u.t.checkSum("Sum", s, u.v)
 	return u.t.reduced(opSum, u.id, 0, s)
 }
 
@@ -213,9 +207,7 @@ func (u Vec) paired(name string, code opcode, w Vec) Num {
 	if t == nil {
 		return Num{v: s}
 	}
-	if s-s != 0 {
-		t.badSum(name, s, u.v, w.v)
-	}
+	t.checkSum(name, s, u.v, w.v)
 	return t.reduced(code, t.operand(a), t.operand(b), s)
 }
 
@@ -235,9 +227,7 @@ func (u Vec) DotSparse(col []int32, val []float64) Num {
 		return Num{v: s}
 	}
 	u.own("DotSparse")
-	if s-s != 0 {
-		u.t.badSum("DotSparse", s, u.v, val)
-	}
+	u.t.checkSum("DotSparse", s, u.v, val)
 	n := u.t.reduced(opSparse, u.id, 0, s)
 	u.t.nodes[n.id].c = int32(len(u.t.sparses))
 	u.t.sparses = append(u.t.sparses, sparse{col, val})
@@ -288,7 +278,7 @@ func (w Mat) times(name string, code opcode, u Vec, n, inner int) Vec {
 	}
 	o := t.matrixProduct(code, w.matrix, a, b, n, c)
 	if i := mat.NotFinite(o.val); i >= 0 {
-		t.badSum(name, o.val[i], w.v.v, u.v)
+		t.checkSum(name, o.val[i], w.v.v, u.v)
 	}
 	r := t.vec(o)
 	if c.kind == isSum { // its entries are sums: no vector is
