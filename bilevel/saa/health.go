@@ -31,7 +31,7 @@ func (m *newton) tell() {
 		left = max(0, min(left, -m.step.pred))
 	}
 	h.gap, h.falls = left+m.stat()/2, m.step.falls
-	if m.step.box == nil && h.falls > 0 && !m.step.curvesDown(c) {
+	if m.step.box == nil && (h.falls <= -m.step.pred || !m.step.curvesDown(c)) {
 		h.falls = 0
 	}
 	rest := 0x1p-20
@@ -108,8 +108,8 @@ func (m *newton) flat() (list []int) {
 			acts += math.Abs(v * p.v[j] / p.n[1])
 			was += math.Abs(p.hy[j] * p.v[j] / p.n[1])
 		}
-		off := d == 0 && math.IsInf(lo, -1) && math.IsInf(hi, 1) || m.step.lost(i, c.span[i], p.unit[i])
-		off = off || d < 0x1p-10*c.most[i] && math.IsInf(m.step.width(i), 1) && x > lo && x < hi
+		open := x < hi && math.IsInf(m.step.width(i), 1) && (d == 0 && math.IsInf(lo, -1) || d < 0x1p-10*c.most[i] && x > lo)
+		off := open || m.step.lost(i, c.span[i], p.unit[i])
 		off = off || (p.c2[i] == 0 || acts == 0 && p.unit[i] > 0) && !m.whole() && x > lo && x < hi
 		curved := c.asked[i] > 0 && c.b.At(i, i)*p.norm > 0x1p10*was*c.most[i] || m.bottom(i)
 		if p.n[0]*p.n[1] > 0 && p.f2[i] == 0 && off && !curved {

@@ -206,5 +206,5 @@ func (s *step) curvesDown(c *curvature) bool {
 		sum += d * d
 		bent += d * d * s.bent[a]
 	}
-	return s.faceDim < 0 || sum > 0.5 && bent < -c.eig.Values()[0]*sum
+	return s.faceDim < 0 || sum > 0.5 && bent < -(1-0x1p-20)*c.eig.Values()[0]*sum
 }

@@ -98,9 +98,7 @@ func (s *step) find(c *curvature, p *point, radius, stat float64) {
 		s.z[i] += q.S[a] * p.unit[i]
 	}
 	s.set.Project(s.z, s.z) // feasible to the last bit
-	for i := range s.s {
-		s.s[i] = s.z[i] - p.x[i]
-	}
+	difference(s.s, s.z, p.x)
 	s.pressed = false
 	for _, i := range c.free {
 		if c.span[i] == 0 && s.lost(i, math.Abs(s.s[i]), p.unit[i]) { // x_i would be, where it is 0
@@ -124,7 +122,10 @@ func (s *step) find(c *curvature, p *point, radius, stat float64) {
 func (s *step) turn(c *curvature, p *point, radius, stat float64) (any bool) {
 	open := func(i int) bool { return math.IsInf(s.width(i), 1) }
 	may := s.box != nil && (stat == 0 || !slices.ContainsFunc(c.free, open))
-	q, values, slope := &s.quad, c.eig.Values(), c.normInv(p.h, p.unit)
+	q, values, slope := &s.quad, c.eig.Values(), 0.0
+	if s.box != nil { // in another set h may press x against it: tell compares with pred
+		slope = c.normInv(p.h, p.unit)
+	}
 	seen := map[bool]float64{false: 0x1p-20, true: 0x1p-36}[s.box != nil && stat == 0] // rows are lifted
 	for e, l := range values {
 		if !(l/values[0]*c.lowest < -seen) {
