@@ -44,8 +44,7 @@ func (c *Cholesky) Downdate(x []float64) error {
 	if len(x) != n {
 		panic("chol: Downdate: dimension mismatch")
 	}
-	// A − xxᵀ = Uᵀ(I − ppᵀ)U, Uᵀp = x: its leading block of order k is positive definite while rest
-	// = 1 − ‖p[:k]‖² > 0.
+	// A − xxᵀ = Uᵀ(I − ppᵀ)U, Uᵀp = x: its block of order k is definite if rest = 1 − ‖p[:k]‖² > 0.
 	p, cs := c.work[:n], c.work[n:2*n]
 	c.forward(p, x)
 	rest := 1.0

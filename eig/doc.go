@@ -6,8 +6,7 @@
 //
 // # Routes of Truncate
 //
-// Truncator.project tries these in order; they agree up to rounding. k is the number of eigenvalues
-// below mu.
+// Truncator.project tries these in order; they agree up to rounding; k eigenvalues are below mu.
 //
 //	route        when                           flops                    file
 //	clear        Cholesky of A − mu·I succeeds  n³/3                     chol/factor.go

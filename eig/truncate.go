@@ -51,8 +51,7 @@ type Truncator struct {
 }
 
 // Truncate sets dst = P = V·max(Λ, mu)·Vᵀ, the projection of a = V·Λ·Vᵀ onto {X ⪰ mu·I} in the
-// Frobenius norm; where a Cholesky factorisation proves A − mu·I positive definite, P is a, bit for
-// bit.
+// Frobenius norm; where a Cholesky proves A − mu·I positive definite, P is a, bit for bit.
 //
 // dst may be a, which is else only read; where P = a stays in place, its factor is computed at once.
 // Errors: ErrNotFinite (a or mu), ErrNoConvergence (never seen); dst is then as before. It panics if

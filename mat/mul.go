@@ -1,7 +1,6 @@
 package mat
 
-// Mul sets dst = a·b, for a of m × k, b of k × n and dst of m × n. 2mkn flops. Up to the order of
-// summation,
+// Mul sets dst = a·b, a of m × k, b of k × n, dst of m × n. 2mkn flops. Up to the order of sums,
 //
 //	for i, j: dst[i][j] = Σ_p a[i][p]·b[p][j]
 func Mul(dst, a, b *Dense) { multiply("mat: Mul", dst, true, 1, a, along, b, across) }

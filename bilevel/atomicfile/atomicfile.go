@@ -60,8 +60,7 @@ func Replace(path, backup string, fill func(io.Writer) error) (err error) {
 	return nil
 }
 
-// Sweep tries to remove all that killed writers of path left beside it. Call it only while nothing
-// writes to path.
+// Sweep tries to remove all that killed writers of path left beside it. Nothing may write to path.
 func Sweep(path string) error {
 	dir, base := filepath.Dir(path), filepath.Base(path)
 	entries, err := os.ReadDir(dir)

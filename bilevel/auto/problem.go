@@ -26,8 +26,7 @@
 // Loops and comparisons may depend on data, on Value, and on the sample: each evaluation is
 // recorded anew, and the derivative is that of the branch taken. Constants stay in the caller's
 // memory and must not change until the next call: a loss may fill a buffer anew for each sample,
-// but not twice in one. A type that embeds *Problem and has a method of the same name replaces that
-// oracle.
+// but not twice in one. A type that embeds *Problem replaces oracles by methods of their names.
 //
 // # Errors
 //

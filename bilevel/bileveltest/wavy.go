@@ -12,8 +12,7 @@ import (
 	"stable/mat"
 )
 
-// Wavy is a small problem whose second derivatives change from point to point and from sample to
-// sample:
+// Wavy is a small problem whose second derivatives change with the point and the sample:
 //
 //	g = ½ yᵀ(A + S_φ)y + κ Σ cos(y_j + p_j) − sin(x)ᵀ B_φ y,   f = ½‖x − a_ξ‖² + ½‖y − b_ξ‖²,
 //
@@ -166,8 +165,7 @@ func (w *Wavy[S]) GradXG(gx, x, y []float64, phi []S) error {
 	return nil
 }
 
-// Rows draws rows with a share of their entries; labels follow a noisy linear rule, by their signs but in
-// a regression.
+// Rows draws rows with a share of their entries; labels follow a noisy linear rule, or its signs.
 func Rows(rng *rand.Rand, n, dim int, share float64, regression bool) *data.Data {
 	d := &data.Data{Name: "random", Dim: dim, RowPtr: []int{0}}
 	for i := range n {

@@ -80,8 +80,7 @@ var (
 // New returns the problem of tuning, on val, a model trained on train. It keeps both unchanged.
 //
 // Errors: bilevel.ErrOption, wrapped, for an option out of range; data that Data.Check refuses, that are empty or differ in
-// dimension (raise Dim of the smaller) or classes; for the logistic loss, labels other than ±1 or a
-// single class.
+// dimension (raise Dim of the smaller) or classes; logistic labels other than ±1, or of one class.
 func New(train, val *data.Data, opt Options) (*Problem, error) {
 	if err := opt.setDefaults(); err != nil {
 		return nil, err

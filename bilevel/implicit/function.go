@@ -1,5 +1,4 @@
-// Package implicit holds a bilevel problem's upper objective as a function of x alone, on exact
-// oracles,
+// Package implicit holds a bilevel problem's F as a function of x alone, on exact oracles,
 //
 //	F(x) = f(x, y*(x)),   ∇F = f_x − g_xy v,   v = g_yy⁻¹ f_y,   at y*(x) = argmin_y g(x, y),
 //

@@ -186,8 +186,7 @@ type SRBA struct {
 	// two batches, (n_ξ+n_φ)/2b; 64 where a stream is unbounded.
 	Period int
 
-	// Large is the number of samples of a full direction. Default: Full, or Period batches of an
-	// unbounded stream.
+	// Large is the number of samples of a full direction: by default Full; of a stream, Period batches.
 	Large int
 }
 

@@ -203,16 +203,14 @@ func (m *stfbo) State(t *bilevel.State) {
 	}
 }
 
-// FSLA is the fully single-loop method of Li, Gu and Huang (AAAI 2022): SGD on y and v ≈ g_yy⁻¹f_y,
-// STORM on x,
+// FSLA is the method of Li, Gu and Huang (AAAI 2022): SGD on y and v ≈ g_yy⁻¹f_y, STORM on x,
 //
 //	y^{k+1} = y^k − β_k g_y(x^k, y^k; φ),
 //	v^{k+1} = v^k − γ_k (g_yy(x^k, y^{k+1}; φ′) v^k − f_y(x^k, y^{k+1}; ξ)),       v⁰ = 0,
 //	m^k = d^k + (1−η_k)(m^{k−1} − d°),       d^k = (f_x(·; ξ′) − g_xy(·; φ″) v^{k+1})(x^k, y^{k+1}),
 //	x^{k+1} = P_X(x^k − α_k m^k),
 //
-// with d° the same direction, on the same samples, at the point of step k−1, (x^{k−1}, y^k, v^k),
-// and m⁰ = d⁰.
+// with d° the same direction, on the same samples, at (x^{k−1}, y^k, v^k), and m⁰ = d⁰.
 type FSLA struct {
 	Alpha, Beta bilevel.Schedule // step sizes. Required. The paper's order is (k+1)^(−1/2)
 	Gamma       bilevel.Schedule // step size of v. Default: Beta
@@ -285,8 +283,7 @@ func (m *fsla) State(t *bilevel.State) {
 	t.Floats(m.xLast, m.m)
 }
 
-// AmIGO is the method of Arbel and Mairal (ICLR 2022): T warm-started steps on y, T on v ≈ −g_yy⁻¹f_y,
-// and one on x,
+// AmIGO is that of Arbel and Mairal (ICLR 2022): T warm steps on y, T on v ≈ −g_yy⁻¹f_y, one on x,
 //
 //	y^{k,t+1} = y^{k,t} − β_k g_y(x^k, y^{k,t}; φ_t),                          y^{k+1} = y^{k,T},
 //	v^{k,t+1} = v^{k,t} − γ_k (g_yy(x^k, y^{k+1}; φ′_t) v^{k,t} + f_y(x^k, y^{k+1}; ξ)),

@@ -15,8 +15,7 @@
 // Frobenius norm, drawn from the problem's seed and the sample's name alone.
 //
 // A Problem is for one goroutine at a time (see Clone). Oracles do not allocate, and cost O(Dx·Dy +
-// Dy² + Dx²) a sample. A length that does not match panics; a name outside of a finite sum is an
-// error.
+// Dy² + Dx²) a sample. A wrong length panics; a name outside of a finite sum is an error.
 package quadratic
 
 import (

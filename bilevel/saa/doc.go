@@ -40,7 +40,8 @@
 //	find     s = argmin hᵀs + ½sᵀMs  over x + s in X,  |s_i| ≤ Δℓ_i·min(1, |h_i|/σ_i);
 //	         in a set that does not consist of bounds |s_i| ≤ 2Δℓ_i, by a multiple of the identity added to M
 //	turn     within finite bounds, or where stat is 0, s also goes along eigenvectors of B with λ < 0, to Δ or a bound,
-//	         where ½|λ| times the square of that way is more than stat and ½hᵀM⁻¹h, which the step promises without it
+//	         where ½|λ| times the square of that way is more than stat and ½hᵀM⁻¹h, which the step promises without it,
+//	         and than rounding of B, 2⁻²⁰ of the largest term of an h_iℓ_i
 //	drift    B is asked anew where ‖(CᵀEᵀ + EC)s‖_M⁻¹ > 4‖s‖_M, C the change of J since;  row i, on a stream, also
 //	         where the effect of x_i on y* has become an eighth, or eightfold (faded)
 //	follow   x⁺ = x + s,  y⁺ = y + u + Js, but y + Js, and read, where u leaps: ‖u‖_H > 8‖y‖_H, and ⅛ of the largest

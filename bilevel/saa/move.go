@@ -79,7 +79,7 @@ func (m *newton) move(it *bilevel.Iteration) (more bool, err error) {
 	}
 	m.step.faceDim = -1
 	stat := m.stat()
-	m.step.find(c, p, m.radius, stat)
+	m.step.find(c, p, m.radius, stat, 0x1p-20*m.scaleF)
 	if m.step.faceDim >= 0 {
 		stat = m.stat()
 	}
@@ -175,6 +175,7 @@ func (m *newton) mayMove() {
 		c.known[i] = c.known[i] || g.whole() && !lost && (p.c2[i] > 0 || span == 0) || m.sides[0].whole() && p.fx[i] != 0 || p.known(i)
 		lost = lost || p.f2[i] == 0 && math.Abs(x)+0x1p-20*p.unit[i] == math.Abs(x) // differences would be rounding
 		held := x <= lo && p.h[i] >= 0 || x >= hi && p.h[i] <= 0
+		held = held && (p.h[i] != 0 || !m.whole() || lo == hi)          // F may curve down from there
 		held = held && !(m.faded(i) < weak)                             // else by what is known of another place
 		off := p.effect(i)*lose < c.most[i] && (x-c.best[i])*p.h[i] < 0 // farther down a flat
 		sigma := math.Sqrt(max(0, p.covariance(&m.sides, i, i)))

@@ -67,7 +67,7 @@ func (s *step) follow(y []float64, p *point) {
 	}
 }
 
-func (s *step) find(c *curvature, p *point, radius, stat float64) {
+func (s *step) find(c *curvature, p *point, radius, stat, rounding float64) {
 	clear(s.s)
 	s.pred, s.model, s.length, s.falls, s.faceDim, s.turned = 0, 0, 0, 0, -1, false
 	n := len(c.free)
@@ -83,7 +83,7 @@ func (s *step) find(c *curvature, p *point, radius, stat float64) {
 		q.G[a] = p.h[i] * p.unit[i] / c.scale
 		q.Lo[a], q.Hi[a] = max(-radius, (lo-p.x[i])/p.unit[i]), min(radius, (hi-p.x[i])/p.unit[i])
 	}
-	s.turned = s.turn(c, p, radius, stat)
+	s.turned = s.turn(c, p, radius, stat, rounding)
 	for a, i := range c.free {
 		most := radius * p.sure[i]
 		q.Lo[a], q.Hi[a] = max(-most, q.Lo[a]), min(most, q.Hi[a])
@@ -119,7 +119,7 @@ func (s *step) find(c *curvature, p *point, radius, stat float64) {
 
 // turn notes falls along eigenvectors with λ < 0 and, within bounds, turns G so that s goes on there: h may be noise, and M
 // has s as short as h. Not where a free x_i is open and there is noise, since F curves down along flats, too.
-func (s *step) turn(c *curvature, p *point, radius, stat float64) (any bool) {
+func (s *step) turn(c *curvature, p *point, radius, stat, rounding float64) (any bool) {
 	open := func(i int) bool { return math.IsInf(s.width(i), 1) }
 	may := s.box != nil && (stat == 0 || !slices.ContainsFunc(c.free, open))
 	q, values, slope := &s.quad, c.eig.Values(), 0.0
@@ -135,14 +135,16 @@ func (s *step) turn(c *curvature, p *point, radius, stat float64) (any bool) {
 		for a := range w {
 			w[a] = v[a] * c.up[a]
 		}
-		g, far := mat.Dot(w, q.G), math.Inf(1)
-		sign := -math.Copysign(1, g)
-		for a := range w {
-			if d := sign * w[a]; d != 0 {
-				far = min(far, max(q.Lo[a]/d, q.Hi[a]/d))
+		g, sign, far, back := mat.Dot(w, q.G), 1.0, math.Inf(1), math.Inf(1)
+		for a, d := range w {
+			if d != 0 {
+				far, back = min(far, max(q.Lo[a]/d, q.Hi[a]/d)), min(back, -min(q.Lo[a]/d, q.Hi[a]/d))
 			}
 		}
-		if fall := -l * far * far * c.scale / 2; fall > max(stat, slope*slope/2) {
+		if g > 0 || g == 0 && back > far {
+			sign, far = -1, back
+		}
+		if fall := -l * far * far * c.scale / 2; fall > max(stat, slope*slope/2, rounding) {
 			if -l*c.scale > s.chance {
 				s.falls = max(s.falls, fall)
 			}

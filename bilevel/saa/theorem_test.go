@@ -323,7 +323,7 @@ func TestPartTakesABadStepBack(t *testing.T) {
 	require.NoError(t, m.read(it, p, p))
 	p.upper(m.curve)
 	stat := m.stat()
-	m.step.find(m.curve, p, 1, stat)
+	m.step.find(m.curve, p, 1, stat, 0)
 	m.radius, m.partN = 1, 128
 	require.NoError(t, m.askPart(it, p))
 	for _, scatter := range []float64{1, 16, math.Inf(1)} { // as if large ones were elsewhere
@@ -370,7 +370,7 @@ func TestFalls(t *testing.T) {
 		p.x[i], p.h[i], p.sure[i] = 0, p.unit[i]*1e-9, 1e-9
 		c.b.Set(i, i, -1)
 		require.NoError(t, c.metric(p.unit, p.h, false))
-		m.step.find(c, p, 1, stat)
+		m.step.find(c, p, 1, stat, 0)
 		assert.Equal(t, far, math.Abs(m.step.s[i]) > 0.99*min(3, p.unit[i]))
 		assert.True(t, m.step.pressed && -m.step.pred > 0.4*m.step.s[i]*m.step.s[i])
 	}
