@@ -581,8 +581,7 @@ func TestValleyOfMinima(t *testing.T) {
 	for _, set := range []bilevel.Set{nil, bilevel.NonNegative{}, bilevel.UniformBox(6, -3, 3)} {
 		for _, x0 := range [][]float64{nil, {1.5, 0.7, 0.8, 0.1, 1, 2}, {0.1, 1.9, 1, 1, 0.5, 1}} {
 			_, r := solved(t, p, saa.Newton{}, bilevel.Options{Set: set, X0: x0}, bilevel.Run{Steps: 400})
-			assert.Equal(t, bilevel.Arrived, r.Reason, "%T from %v", set, x0)
-			assert.Empty(t, r.Warnings)
+			assert.True(t, r.Reason == bilevel.Arrived && len(r.Warnings) == 0, "%T from %v: %v", set, x0, r.Warnings)
 			assert.InDelta(t, 0.0287103, bileveltest.Must(implicit.NewTruth(p).Objective(nil, r.X)), 1e-7)
 		}
 	}
