@@ -94,7 +94,7 @@ func (m *newton) move(it *bilevel.Iteration) (more bool, err error) {
 		m.done = true
 		return false, nil
 	}
-	difference(c.x, p.x, p.refX)
+	subtract(c.x, p.x, p.refX)
 	gone := c.norm(c.x, nil, p.unit)
 	if most := m.unread(stat); m.lockstep() && most > 0 && !p.leaps() {
 		ahead := c.norm(c.x, m.step.s, p.unit)
@@ -239,7 +239,7 @@ func (m *newton) share(stat float64) int {
 	if !m.lockstep() || p.n != [2]float64{float64(n), float64(n)} || m.checked == 0 || n >= reread*m.readN || !m.near() {
 		return 0
 	}
-	difference(c.x, p.x, p.readX)
+	subtract(c.x, p.x, p.readX)
 	way := c.norm(c.x, m.step.s, p.unit)
 	need := max(float64(c.rowSamples(len(p.x))), max(1, m.rough)*way*way/(partly*partly*stat))
 	if need > float64(n)/4 {

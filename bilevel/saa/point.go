@@ -62,8 +62,8 @@ func (p *point) lower(left float64) error {
 		return err
 	}
 	// ĝ(z) = [Σ g_y + (Σ g_yy)(y − y_r) + (Σ g_xy)ᵀ(x − x_r) − carry]/n
-	difference(p.dx, p.x, p.refX)
-	difference(p.dy, p.y, p.refY)
+	subtract(p.dx, p.x, p.refX)
+	subtract(p.dy, p.y, p.refY)
 	copy(p.g, p.gy)
 	p.addCarry(p.g, p.w, 1, p.dx, p.dy)
 	for j := range p.g {

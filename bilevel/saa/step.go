@@ -98,7 +98,7 @@ func (s *step) find(c *curvature, p *point, radius, stat, rounding float64) {
 		s.z[i] += q.S[a] * p.unit[i]
 	}
 	s.set.Project(s.z, s.z) // feasible to the last bit
-	difference(s.s, s.z, p.x)
+	subtract(s.s, s.z, p.x)
 	s.pressed = false
 	for _, i := range c.free {
 		if c.span[i] == 0 && s.lost(i, math.Abs(s.s[i]), p.unit[i]) { // x_i would be, where it is 0

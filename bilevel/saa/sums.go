@@ -261,8 +261,8 @@ func squareSym(a *mat.Sym, unit []float64) float64 {
 	return sum
 }
 
-// difference writes a − b.
-func difference(dst, a, b []float64) {
+// subtract writes a − b.
+func subtract(dst, a, b []float64) {
 	for i, v := range a {
 		dst[i] = v - b[i]
 	}
@@ -270,8 +270,8 @@ func difference(dst, a, b []float64) {
 
 // displace adds the group to carry, and its distance from z_r to zx and zy.
 func (p *point) displace(a *asker, n float64) {
-	difference(a.r, p.x, p.refX)
-	difference(a.t, p.y, p.refY)
+	subtract(a.r, p.x, p.refX)
+	subtract(a.t, p.y, p.refY)
 	mat.Axpy(p.zx, n, a.r)
 	mat.Axpy(p.zy, n, a.t)
 	a.addCarry(p.carry, a.hv, n, a.r, a.t)

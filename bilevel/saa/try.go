@@ -152,7 +152,7 @@ func (m *newton) ratio(fall, way, tau float64, long bool) float64 {
 // miss is by how much the model missed h at the end of the step, in M⁻¹.
 func (m *newton) miss() float64 {
 	p, c := m.now, m.curve
-	difference(c.rem, m.to.h, p.h)
+	subtract(c.rem, m.to.h, p.h)
 	for _, i := range c.free {
 		c.rem[i] -= mat.Dot(c.b.Row(i), m.step.s)
 	}
