@@ -51,7 +51,7 @@ type Products interface {
 	CrossVecG(dst, x, y, v []float64, phi []Sample) error
 }
 
-// Joint is for problems that compute faster together what single-loop methods ask of g at once.
+// Joint is for problems that compute faster together what is asked of g at one point, on one batch.
 type Joint interface {
 	Products
 
