@@ -3,7 +3,6 @@ package kit
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -27,37 +26,36 @@ const ShippedData = "testdata/breast_cancer.csv"
 
 // OpenData reads a data file: the shipped one from any folder of the module, - from standard input.
 func OpenData(file string, opt data.ReadOptions) (*data.Data, Source, error) {
-	if file == "-" {
-		return readStdin(opt)
-	}
+	var text []byte
 	path, err := find(file)
+	switch {
+	case err != nil:
+	case file != "-":
+		text, err = os.ReadFile(path)
+	default:
+		file, path = "standard input", "standard input"
+		text, err = readStdin()
+	}
 	if err != nil {
 		return nil, Source{}, err
 	}
-	d, err := data.Open(path, opt)
-	if err != nil {
-		return nil, Source{}, err
-	}
-	sum, err := Digest(path)
-	return d, Source{file, sum}, err
+	d, err := data.Read(bytes.NewReader(text), path, opt)
+	return d, Source{file, digest(text)}, err
 }
 
 // spool is standard input, which may be read again with other options.
 var spool struct {
 	from *os.File
 	text []byte
+	err  error
 }
 
-func readStdin(opt data.ReadOptions) (*data.Data, Source, error) {
+func readStdin() ([]byte, error) {
 	if spool.from != os.Stdin {
-		text, err := io.ReadAll(os.Stdin)
-		if err != nil {
-			return nil, Source{}, err
-		}
-		spool.from, spool.text = os.Stdin, text
+		spool.from = os.Stdin
+		spool.text, spool.err = io.ReadAll(os.Stdin)
 	}
-	d, err := data.Read(bytes.NewReader(spool.text), "standard input", opt)
-	return d, Source{"standard input", fmt.Sprintf("%x", sha256.Sum256(spool.text))}, err
+	return spool.text, spool.err
 }
 
 func find(file string) (string, error) {

@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -170,22 +169,13 @@ func sources(list []Source) string {
 	return cmp.Or(strings.Join(words, ", "), "none")
 }
 
-func Digest(path string) (string, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return "", err
-	}
-	defer f.Close()
-	h := sha256.New()
-	_, err = io.Copy(h, f)
-	return fmt.Sprintf("%x", h.Sum(nil)), err
-}
+func digest(text []byte) string { return fmt.Sprintf("%x", sha256.Sum256(text)) }
 
 // Build is the SHA-256 of this program's file; random where the system does not name it.
 var Build = sync.OnceValue(func() string {
 	path, err := os.Executable()
-	if sum, bad := Digest(path); cmp.Or(err, bad) == nil {
-		return sum
+	if program, bad := os.ReadFile(path); cmp.Or(err, bad) == nil {
+		return digest(program)
 	}
 	return "unknown " + rand.Text()
 })
