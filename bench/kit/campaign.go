@@ -42,14 +42,40 @@ func Play[R any](o Common, name string, id Identity, play func(*Campaign[R]) err
 // Complete does the missing tasks, named what in the progress, and returns all results by key.
 func (c *Campaign[R]) Complete(ctx context.Context, tasks []Task[R], what string, out Terminal) (map[string]R, error) {
 	var todo []Task[R]
+	var total, spent float64
 	for _, t := range tasks {
 		if _, there := c.done[t.Key]; !there {
-			todo = append(todo, t)
+			todo, total = append(todo, t), total+t.Cost
 		}
 	}
 	// The time left is told from tasks of all kinds.
 	rand.New(rand.NewPCG(0, 'c')).Shuffle(len(todo), func(i, j int) { todo[i], todo[j] = todo[j], todo[i] })
-	finished, err := c.pool(ctx, todo, what, out)
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	p, finished := NewProgress(out), 0
+	var mu sync.Mutex
+	_ = Parallel(len(todo), func(i int) error {
+		if ctx.Err() != nil {
+			return nil
+		}
+		t := todo[i]
+		r, err := t.Run(ctx)
+		mu.Lock()
+		defer mu.Unlock()
+		if err == nil {
+			err = c.put(t.Key, r)
+		}
+		if err != nil {
+			cancel(err)
+			return nil
+		}
+		finished++
+		spent += t.Cost
+		p.Update(spent/total, "%s: %d of %d runs, %s", what, finished, len(todo), t.Key)
+		return nil
+	})
+	p.Clear()
+	err := context.Cause(ctx)
 	if errors.Is(err, context.Canceled) {
 		fmt.Fprintf(out.Stderr, "%s: %d of %d runs done are kept in %s; the same command goes on from there\n",
 			what, finished, len(todo), c.file.Name())
@@ -57,45 +83,20 @@ func (c *Campaign[R]) Complete(ctx context.Context, tasks []Task[R], what string
 	return c.done, err
 }
 
-func (c *Campaign[R]) pool(ctx context.Context, todo []Task[R], what string, out Terminal) (finished int, err error) {
-	var total, spent float64
-	for _, t := range todo {
-		total += t.Cost
-	}
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	p := NewProgress(out)
-	defer p.Clear()
-	var wg sync.WaitGroup
-	var mu sync.Mutex
-	next := 0
-	for range min(runtime.GOMAXPROCS(0), len(todo)) {
-		wg.Add(1)
+// Parallel does n pieces of work, on each core one at a time, and returns the first piece's error.
+func Parallel(n int, do func(i int) error) error {
+	errs, cores := make([]error, n), make(chan struct{}, runtime.GOMAXPROCS(0))
+	for i := range n {
+		cores <- struct{}{}
 		go func() {
-			defer wg.Done()
-			mu.Lock()
-			defer mu.Unlock()
-			for next < len(todo) && ctx.Err() == nil {
-				t := todo[next]
-				next++
-				mu.Unlock()
-				r, err := t.Run(ctx)
-				mu.Lock()
-				if err == nil {
-					err = c.put(t.Key, r)
-				}
-				if err != nil {
-					cancel(err)
-					return
-				}
-				finished++
-				spent += t.Cost
-				p.Update(spent/total, "%s: %d of %d runs, %s", what, finished, len(todo), t.Key)
-			}
+			errs[i] = do(i)
+			<-cores
 		}()
 	}
-	wg.Wait()
-	return finished, context.Cause(ctx)
+	for range cap(cores) { // until none is at work
+		cores <- struct{}{}
+	}
+	return FirstOf(errs...)
 }
 
 // Progress shows a line as often as [Terminal].Every says, also where nobody calls Update, until Clear.

@@ -7,7 +7,6 @@ import (
 	"math"
 	"math/rand/v2"
 	"regexp"
-	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -148,18 +147,6 @@ func TestTuneKin(t *testing.T) {
 		trains := func(name string) bool { return slices.Contains(once.parts[0].IDs, name) }
 		assert.False(t, slices.ContainsFunc(slices.Concat(once.parts[1].IDs, once.unseen.IDs), trains), kind)
 	}
-}
-
-func TestParallel(t *testing.T) {
-	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
-	busy := 0
-	require.NoError(t, parallel(9, func(int) error {
-		busy++
-		defer func() { busy-- }()
-		runtime.Gosched()
-		assert.Equal(t, 1, busy)
-		return nil
-	}))
 }
 
 func TestAverage(t *testing.T) {

@@ -56,7 +56,7 @@ func (t *search) newCleaner() *cleaner {
 
 func (c *cleaner) try(ctx context.Context, ridge float64) error {
 	weights := make([][]float64, len(c.in))
-	err := parallel(len(c.in), func(k int) error {
+	err := kit.Parallel(len(c.in), func(k int) error {
 		y, weight, err := c.settle(ctx, c.rows.Subset(c.in[k]), ridge)
 		if err != nil {
 			return err

@@ -6,9 +6,7 @@ import (
 	"hash/maphash"
 	"math"
 	"math/rand/v2"
-	"runtime"
 	"slices"
-	"sync"
 	"time"
 
 	"stable/bench/kit"
@@ -183,7 +181,7 @@ func (t *search) runExact(ctx context.Context, p *kit.Progress) error {
 		} else if n > 1 {
 			lambda, share := t.results[n-1].Lambda, t.trainingShare()
 			lambdas = kit.Ratios(max(lambda/30, t.Lo), lambda*30, 9)
-			if err := kit.FirstOf(all.fit(lambda*share), all.reweigh(), parallel(len(folds), func(i int) error {
+			if err := kit.FirstOf(all.fit(lambda*share), all.reweigh(), kit.Parallel(len(folds), func(i int) error {
 				return kit.FirstOf(folds[i].fit(lambda), folds[i].reweigh())
 			})); err != nil {
 				return err
@@ -245,7 +243,7 @@ func (t *search) try(ctx context.Context, r *result, folds []fold, all *climber,
 		list = append(list, candidate{of: r, lambda: lambda, losses: make([]float64, rows/t.repeats)})
 	}
 	held := make([][][]float64, len(folds)+1)
-	err = parallel(len(folds)+1, func(i int) error {
+	err = kit.Parallel(len(folds)+1, func(i int) error {
 		c, share := all, t.trainingShare()
 		if i > 0 {
 			c, share = folds[i-1].climber, 1
@@ -273,22 +271,6 @@ func (t *search) try(ctx context.Context, r *result, folds []fold, all *climber,
 }
 
 func least(values []float64) int { return slices.Index(values, slices.Min(values)) }
-
-func parallel(n int, do func(i int) error) error {
-	errs, cores := make([]error, n), make(chan struct{}, runtime.GOMAXPROCS(0))
-	var wg sync.WaitGroup
-	for i := range n {
-		cores <- struct{}{}
-		wg.Add(1)
-		go func() {
-			defer wg.Done()
-			errs[i] = do(i)
-			<-cores
-		}()
-	}
-	wg.Wait()
-	return kit.FirstOf(errs...)
-}
 
 const resamples = 100
 
