@@ -8,6 +8,7 @@ import (
 	"io"
 	"math"
 	"math/rand/v2"
+	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -17,7 +18,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"stable/bench/kit"
-	"stable/bench/kit/kittest"
 	"stable/bilevel"
 	"stable/bilevel/hyperopt/data"
 )
@@ -38,7 +38,8 @@ func TestRefuses(t *testing.T) {
 	two := writeText(t, "two.csv", "a,b,y\n"+rows(8, "1,2,0\n3,4,1"))
 	renamed := writeText(t, "renamed.csv", "a,c,y\n"+rows(8, "1,2,0\n3,4,1"))
 	blocked := writeText(t, "file", "")
-	missing, notFolder := kittest.SystemErrors(t, "nowhere.csv", blocked)
+	_, missing := os.Open("nowhere.csv") // in this system's words
+	notFolder := os.MkdirAll(blocked, 0o755)
 	few := writeText(t, "few.svm", "2 1:1 2:2\n3 1:2 2:5\n1 1:4\n2.5 2:1\n")
 	rare := writeText(t, "rare.csv", "a,y\n"+rows(30, "1,0")+"2,1\n")
 	type refusal struct {
@@ -61,8 +62,8 @@ func TestRefuses(t *testing.T) {
 		{2, `-loss is "hinge"`, []string{two, "-loss", "hinge"}},
 		{2, "-unlabelled goes with -apply", []string{two, "-unlabelled"}},
 		{2, "2 data files, want one", []string{"-apply", goodPath, two, two}},
-		{1, missing, []string{"nowhere.csv"}},
-		{1, notFolder, []string{two, "-out", blocked}},
+		{1, missing.Error(), []string{"nowhere.csv"}},
+		{1, notFolder.Error(), []string{two, "-out", blocked}},
 		{1, "3.csv: 3 rows, want at least 4", []string{writeText(t, "3.csv", "a,y\n1,1.5\n2,2\n3,3\n"), "-loss", "squared"}},
 		{1, "all validation rows (1) are of one class", []string{two, writeText(t, "v.csv", "a,b,y\n1,1,1\n"), two}},
 		{1, "deviation 0", []string{writeText(t, "flat.csv", "a,y\n"+rows(9, "1,5")), "-loss", "squared"}},
@@ -109,8 +110,8 @@ func TestRefuses(t *testing.T) {
 		{2, "-save is -1s", []string{"-save", "-1s"}},
 		{2, "want 0 < lo < hi", []string{"-lo", "NaN"}},
 		{2, "want 0 < lo < hi", []string{"-lo", "2", "-hi", "1"}},
-		{1, missing, []string{"-data", "nowhere.csv"}},
-		{1, notFolder, []string{"-out", blocked}},
+		{1, missing.Error(), []string{"-data", "nowhere.csv"}},
+		{1, notFolder.Error(), []string{"-out", blocked}},
 		{1, `"colour"`, []string{"-label", "colour"}},
 	}
 	for command, list := range map[string][]refusal{"main": main, "tune": tune} {

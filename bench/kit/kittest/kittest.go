@@ -19,18 +19,6 @@ func Bench(ctx context.Context, list []kit.Command, args ...string) (status int,
 	return status, o.String(), e.String()
 }
 
-// SystemErrors is what this system says, in its own words, of a file that does not exist and of a
-// file where a folder should be.
-func SystemErrors(t testing.TB, missing, file string) (noFile, notFolder string) {
-	t.Helper()
-	_, err := os.Open(missing)
-	folderErr := os.MkdirAll(file, 0o755)
-	if err == nil || folderErr == nil {
-		t.Fatal("the system opens ", missing, " or makes a folder of ", file)
-	}
-	return err.Error(), folderErr.Error()
-}
-
 func SmallData(t testing.TB) string {
 	rng := rand.New(rand.NewPCG(4, 4))
 	b := bytes.NewBufferString("a,b,c,label\n")
