@@ -131,38 +131,34 @@ func TestLine(t *testing.T) {
 	fr, svg := &pg.frames[0], render(t, f)
 	assert.Greater(t, fr.sy.hi, 3.0, "the horizontal line at 1000 is in the range")
 	assert.NotContains(t, svg, ">nowhere<", "a negative line has no place on a logarithmic axis")
-	drawn := regexp.MustCompile(`<path (d=\S+ \S+ \S+) fill="none" stroke="#707070".*\n(?:<text (x=\S+ y=\S+).* text-anchor="end"`+
-		`[^>]*><tspan[^>]*>([^<]*)<)?`).FindAllStringSubmatch(svg, -1)
-	require.Len(t, drawn, 3)
-	for i, m := range drawn {
+	place := func(svg, label string) (p point) {
+		text := regexp.MustCompile(`<text x=\S+ y=\S+ .* text-anchor="end" .*>` + label + `<`).FindString(svg)
+		_, err := fmt.Sscanf(text, `<text x="%g" y="%g"`, &p.x, &p.y)
+		require.NoError(t, err, label)
+		return p
+	}
+	for i, label := range []string{"n", "", "short"} {
 		l := fr.Lines[i]
-		var a, b, at point
-		_, err = fmt.Sscanf(m[1], `d="M%g %gL%g %g"`, &a.x, &a.y, &b.x, &b.y)
-		require.NoError(t, err)
+		a, b := fr.ends(l)
+		assert.Contains(t, svg, `<path d="`+trace([]point{a, b})+`" fill="none"`+ruled.stroke)
 		x := []float64{fr.sx.value(a.x / fr.w), fr.sx.value(b.x / fr.w)}
 		for k, p := range []point{a, b} {
-			assert.InEpsilon(t, l.C*math.Pow(x[k], l.P), fr.sy.value(1-p.y/fr.h), 2e-3, l.Label)
+			assert.InEpsilon(t, l.C*math.Pow(x[k], l.P), fr.sy.value(1-p.y/fr.h), 1e-9, l.Label)
 		}
 		if l.To > 0 {
-			assert.InDeltaSlice(t, []float64{l.From, l.To}, x, 0.1)
+			assert.InDeltaSlice(t, []float64{l.From, l.To}, x, 1e-9)
 		} else {
-			assert.InDeltaSlice(t, []float64{0, fr.w}, []float64{a.x, b.x}, 0.01)
+			assert.InDeltaSlice(t, []float64{0, fr.w}, []float64{a.x, b.x}, 1e-9)
 		}
-		if l.P == 0 {
-			assert.Empty(t, m[2])
-			continue
+		if label != "" {
+			at := place(svg, label)
+			off := math.Abs((b.x-a.x)*(at.y-a.y)-(b.y-a.y)*(at.x-a.x)) / math.Hypot(b.x-a.x, b.y-a.y)
+			assert.InDelta(t, 4.75, off, 2.3, "beside the line, not on it")
+			assert.True(t, at.x > (a.x+b.x)/2 && at.x <= b.x && at.y > 0 && at.y < fr.h, l.Label)
 		}
-		_, err = fmt.Sscanf(m[2], `x="%g" y="%g"`, &at.x, &at.y)
-		require.NoError(t, err)
-		assert.Contains(t, l.Label, m[3])
-		off := math.Abs((b.x-a.x)*(at.y-a.y)-(b.y-a.y)*(at.x-a.x)) / math.Hypot(b.x-a.x, b.y-a.y)
-		assert.InDelta(t, 4.75, off, 2.3, "beside the line, not on it")
-		assert.True(t, at.x > (a.x+b.x)/2 && at.x <= b.x && at.y > 0 && at.y < fr.h, l.Label)
 	}
-	label := regexp.MustCompile(`<text x="(\S+)" .*>n<`)
-	before := label.FindStringSubmatch(svg)[1]
 	f.Panels[0].Series = append(f.Panels[0].Series, Series{X: []float64{10, 30}, Y: []float64{120, 990}}) // beside n²
-	assert.NotEqual(t, before, label.FindStringSubmatch(render(t, f))[1], "the label goes where there is room")
+	assert.NotEqual(t, place(svg, "n"), place(render(t, f), "n"), "the label goes where there is room")
 	f.Panels = append(f.Panels, f.Panels[0])
 	_, legend := f.looks()
 	assert.Equal(t, entry{name: "limit", look: ruled, last: 2}, legend[len(legend)-1])
