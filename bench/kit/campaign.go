@@ -1,16 +1,31 @@
 package kit
 
 import (
+	"bytes"
+	"cmp"
 	"context"
+	"crypto/sha256"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
+	"strings"
 	"sync"
-	"time"
 )
+
+// Campaign does tasks on all cores and keeps their results in a file, its ledger, after their
+// identity. A torn last line is dropped, also where another process is writing it, and is done again; any
+// other defect is an error with its line. Whole lines are appended, so two processes on one campaign
+// waste work and spoil nothing; of two campaigns that begin one file at once, the next to read it says so.
+type Campaign[R any] struct {
+	file *os.File
+	done map[string]R
+}
 
 // Task is work whose result is a function of its key and the campaign's identity.
 type Task[R any] struct {
@@ -99,73 +114,143 @@ func Parallel(n int, do func(i int) error) error {
 	return FirstOf(errs...)
 }
 
-// Progress shows a line as often as [Terminal].Every says, also where nobody calls Update, until Clear.
-type Progress struct {
-	mu     sync.Mutex
-	out    Terminal
-	start  time.Time
-	timer  *time.Timer // nil: nothing to show
-	shown  int
-	done   float64
-	format string
-	args   []any
+type entry[R any] struct {
+	Key    string
+	Result R
 }
 
-func NewProgress(out Terminal) *Progress {
-	p := &Progress{out: out, start: time.Now()}
-	p.Update(0, "at work")
-	return p
+func openLedger[R any](path string, id Identity) (*Campaign[R], error) {
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return nil, err
+	}
+	c := &Campaign[R]{done: map[string]R{}}
+	whole, size, err := readLedger(path, id, c.done)
+	if err != nil {
+		return nil, err
+	}
+	if c.file, err = os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o644); err != nil {
+		return nil, err
+	}
+	if whole < size {
+		err = os.Truncate(path, int64(whole))
+	}
+	if whole == 0 && err == nil {
+		err = c.write(id)
+	}
+	if err != nil {
+		return nil, errors.Join(err, c.file.Close())
+	}
+	return c, nil
 }
 
-// Update sets the share done, from which the time left is estimated, and what the line says.
-func (p *Progress) Update(done float64, format string, args ...any) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.done, p.format, p.args = done, format, args
-	if p.timer == nil && p.out.Every > 0 {
-		wait := p.out.Every
-		if p.out.said != nil {
-			wait -= time.Since(*p.out.said)
+// readLedger adds the results in a file, if there is one, to done, and returns the lengths of all but
+// a torn last line, and of all.
+func readLedger[R any](path string, id Identity, done map[string]R) (whole, size int, err error) {
+	text, err := os.ReadFile(path)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return 0, 0, err
+	}
+	for line := 1; ; line++ {
+		record, _, ended := bytes.Cut(text[whole:], []byte("\n"))
+		if !ended {
+			return whole, len(text), nil
 		}
-		p.timer = time.AfterFunc(wait, p.beat)
+		var found Identity
+		var e entry[R]
+		if err := decode(record, &e); err != nil {
+			return 0, 0, fmt.Errorf("%s:%d: damaged record: %w; use -fresh to start over", path, line, err)
+		}
+		if line > 1 && e.Key != "" {
+			done[e.Key] = e.Result
+		} else if err = decode(record, &found); err == nil { // the first, or that of a process that began it, too
+			err = id.check(path, found)
+		}
+		if err != nil {
+			last := bytes.TrimSpace(text)
+			if decode(last[bytes.LastIndexByte(last, '\n')+1:], &found) == nil && found.Finished {
+				clear(done)
+				return 0, len(text), nil // to be cut off
+			}
+			return 0, 0, fmt.Errorf("%w\nuse -fresh to start over, or another -out to keep it", err)
+		}
+		whole += len(record) + 1
 	}
 }
 
-func (p *Progress) beat() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.timer == nil { // cleared meanwhile
-		return
-	}
-	p.timer.Reset(p.out.Every)
-	if p.out.said != nil {
-		*p.out.said = time.Now()
-	}
-	line := fmt.Sprintf("%3.0f %%  ", 100*p.done) + fmt.Sprintf(p.format, p.args...)
-	switch spent := time.Since(p.start); {
-	case p.done >= 0.01 && spent > time.Second:
-		left := time.Duration(float64(spent) * (1/p.done - 1))
-		line += fmt.Sprintf("  %v left", left.Round(time.Second))
-	case spent > time.Second:
-		line += fmt.Sprintf("  for %v", spent.Round(time.Second))
-	}
-	if !p.out.Live {
-		fmt.Fprintln(p.out.Stderr, line)
-		return
-	}
-	fmt.Fprintf(p.out.Stderr, "\r%-*s", p.shown, line)
-	p.shown = len(line)
+func (c *Campaign[R]) put(key string, r R) error {
+	c.done[key] = r
+	return c.write(entry[R]{key, r})
 }
 
-func (p *Progress) Clear() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.timer != nil {
-		p.timer.Stop()
-		p.timer = nil
+// write appends v in one write as a line: the CRC-32 of its JSON in eight hexadecimal digits, a blank,
+// the JSON. If the disk is full it removes what was written.
+func (c *Campaign[R]) write(v any) error {
+	body, err := json.Marshal(v)
+	if err != nil {
+		return err
 	}
-	if p.shown > 0 {
-		fmt.Fprintf(p.out.Stderr, "\r%*s\r", p.shown, "")
-		p.shown = 0
+	before, err := c.file.Stat()
+	if err != nil {
+		return err
 	}
+	if _, err := c.file.Write(fmt.Appendf(nil, "%08x %s\n", crc32.ChecksumIEEE(body), body)); err != nil {
+		return errors.Join(err, os.Truncate(c.file.Name(), before.Size()))
+	}
+	return nil
 }
+
+func decode(record []byte, v any) error {
+	sum, body, ok := bytes.Cut(record, []byte(" "))
+	if !ok || string(sum) != fmt.Sprintf("%08x", crc32.ChecksumIEEE(body)) {
+		return errors.New("its checksum is wrong")
+	}
+	return json.Unmarshal(body, v)
+}
+
+func (c *Campaign[R]) close() error { return errors.Join(c.file.Sync(), c.file.Close()) }
+
+// Identity says what results on disk were made from; only equal ones are reused.
+type Identity struct {
+	Options string // the command and each of its options that a result depends on
+	Data    []Source
+	Build   string // the program: see [Build]
+
+	Finished bool `json:",omitempty"` // in the last line: what is there may give way to another run
+}
+
+// Source is a data file, of which the content alone counts.
+type Source struct{ Name, SHA256 string }
+
+func (id Identity) check(file string, found Identity) error {
+	why := ""
+	switch {
+	case found.Options != id.Options:
+		why = fmt.Sprintf("with other options (%s); this one is %s", found.Options, id.Options)
+	case !slices.EqualFunc(found.Data, id.Data, func(a, b Source) bool { return a.SHA256 == b.SHA256 }):
+		why = fmt.Sprintf("on other data, %s; this one is on %s", sources(found.Data), sources(id.Data))
+	case found.Build != id.Build:
+		why = "by another build of this program, whose results may differ"
+	default:
+		return nil
+	}
+	return fmt.Errorf("%s belongs to another run, %s", file, why)
+}
+
+func sources(list []Source) string {
+	var words []string
+	for _, s := range list {
+		words = append(words, fmt.Sprintf("%s (SHA-256 %.12s)", s.Name, s.SHA256))
+	}
+	return cmp.Or(strings.Join(words, ", "), "none")
+}
+
+func digest(text []byte) string { return fmt.Sprintf("%x", sha256.Sum256(text)) }
+
+// Build is the SHA-256 of this program's file; random where the system does not name it.
+var Build = sync.OnceValue(func() string {
+	path, err := os.Executable()
+	if program, bad := os.ReadFile(path); cmp.Or(err, bad) == nil {
+		return digest(program)
+	}
+	return fmt.Sprint("unknown ", rand.Uint64())
+})

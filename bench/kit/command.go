@@ -16,6 +16,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"stable"
@@ -206,4 +207,75 @@ func (c *Common) Add(fs *flag.FlagSet, quick string) {
 	fs.StringVar(&c.Out, "out", "out", "`FOLDER` for results, figure and numbers")
 	fs.BoolVar(&c.Quick, "quick", false, quick)
 	fs.BoolVar(&c.fresh, "fresh", false, "begin again where finished runs could be kept")
+}
+
+// Progress shows a line as often as [Terminal].Every says, also where nobody calls Update, until Clear.
+type Progress struct {
+	mu     sync.Mutex
+	out    Terminal
+	start  time.Time
+	timer  *time.Timer // nil: nothing to show
+	shown  int
+	done   float64
+	format string
+	args   []any
+}
+
+func NewProgress(out Terminal) *Progress {
+	p := &Progress{out: out, start: time.Now()}
+	p.Update(0, "at work")
+	return p
+}
+
+// Update sets the share done, from which the time left is estimated, and what the line says.
+func (p *Progress) Update(done float64, format string, args ...any) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.done, p.format, p.args = done, format, args
+	if p.timer == nil && p.out.Every > 0 {
+		wait := p.out.Every
+		if p.out.said != nil {
+			wait -= time.Since(*p.out.said)
+		}
+		p.timer = time.AfterFunc(wait, p.beat)
+	}
+}
+
+func (p *Progress) beat() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.timer == nil { // cleared meanwhile
+		return
+	}
+	p.timer.Reset(p.out.Every)
+	if p.out.said != nil {
+		*p.out.said = time.Now()
+	}
+	line := fmt.Sprintf("%3.0f %%  ", 100*p.done) + fmt.Sprintf(p.format, p.args...)
+	switch spent := time.Since(p.start); {
+	case p.done >= 0.01 && spent > time.Second:
+		left := time.Duration(float64(spent) * (1/p.done - 1))
+		line += fmt.Sprintf("  %v left", left.Round(time.Second))
+	case spent > time.Second:
+		line += fmt.Sprintf("  for %v", spent.Round(time.Second))
+	}
+	if !p.out.Live {
+		fmt.Fprintln(p.out.Stderr, line)
+		return
+	}
+	fmt.Fprintf(p.out.Stderr, "\r%-*s", p.shown, line)
+	p.shown = len(line)
+}
+
+func (p *Progress) Clear() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.timer != nil {
+		p.timer.Stop()
+		p.timer = nil
+	}
+	if p.shown > 0 {
+		fmt.Fprintf(p.out.Stderr, "\r%*s\r", p.shown, "")
+		p.shown = 0
+	}
 }
