@@ -19,8 +19,6 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	"stable/bench/plot"
 )
 
 // Abramowitz and Stegun, table 26.10, 97.5 % on one side.
@@ -50,19 +48,6 @@ func TestMeanOf(t *testing.T) {
 func TestExponent(t *testing.T) {
 	assert.InDelta(t, 2, Exponent([]float64{1, math.E, math.E * math.E}, []float64{math.E, 1, math.Exp(5)}), 1e-12)
 	assert.True(t, math.IsNaN(Exponent([]float64{1}, []float64{1})))
-}
-
-func TestFigureOfNothing(t *testing.T) {
-	dir := t.TempDir()
-	fig := plot.Figure{Panels: []plot.Panel{{
-		Y: plot.Axis{Log: true}, Series: []plot.Series{{Name: "exact", X: []float64{1, 2}, Y: []float64{0, 0}}},
-	}}}
-	var said strings.Builder
-	require.NoError(t, WriteFigure(&said, dir, "x", &fig))
-	assert.Equal(t, "no x.svg: no number can be drawn\nwrote "+filepath.Join(dir, "x.csv")+"\n", said.String())
-	assert.NoFileExists(t, filepath.Join(dir, "x.svg"))
-	text := Must(os.ReadFile(filepath.Join(dir, "x.csv")))
-	assert.Contains(t, string(text), "exact")
 }
 
 // The last line stands again after a while, also where nobody calls Update, and not when the work is done.

@@ -169,7 +169,7 @@ func TestFallBack(t *testing.T) {
 	u.problems[0].limit, u.Out = &observe.Limit{Xi: 1, Phi: 1}, t.TempDir()
 	text := new(strings.Builder)
 	require.NoError(t, u.limits(text), "nothing can be drawn")
-	assert.Contains(t, text.String(), "wrote "+filepath.Join(u.Out, ".csv"))
+	assert.Contains(t, text.String(), "no .svg: no number can be drawn\nwrote "+filepath.Join(u.Out, ".csv"))
 }
 
 func TestNoCellIsEmpty(t *testing.T) {
