@@ -216,9 +216,6 @@ func (f *Figure) layout() (*page, error) {
 		return nil, ErrEmpty
 	}
 	column := (pg.w - 2*margin) / float64(cols)
-	if column-left-gap < 40 {
-		return nil, fmt.Errorf("plot: no room for %d columns with these labels", cols)
-	}
 	y := pg.arrange(cols, column, left, height)
 	top, from := y, 0
 	for to := 1; to <= cols; to++ {

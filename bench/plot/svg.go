@@ -13,8 +13,7 @@ import (
 
 const inkColour, dotSize = "#262626", 3.2
 
-// WriteSVG writes f as a stand-alone SVG picture, in one call of w. Errors: [ErrEmpty]; labels that
-// leave no room; that of w.
+// WriteSVG writes f as a stand-alone SVG picture, in one call of w. Errors: [ErrEmpty]; that of w.
 func (f *Figure) WriteSVG(w io.Writer) error {
 	pg, err := f.layout()
 	if err != nil {
