@@ -273,10 +273,9 @@ func (t *tournament) run(ctx context.Context, p *problem, m bilevel.Method, seed
 }
 
 // spread returns n sample counts up to budget, evenly spaced on a logarithmic axis from budget/200.
-func spread(budget uint64, n int) []uint64 {
-	marks := make([]uint64, n)
-	for i := range marks {
-		marks[i] = max(2, uint64(math.Round(float64(budget)*math.Pow(200, float64(i+1-n)/float64(n-1)))))
+func spread(budget uint64, n int) (marks []uint64) {
+	for _, v := range kit.Ratios(float64(budget)/200, float64(budget), n) {
+		marks = append(marks, max(2, uint64(math.Round(v))))
 	}
 	return marks
 }
