@@ -152,11 +152,8 @@ const perSpan = 512
 func (w walk) run(ctx context.Context) (out outcome, err error) {
 	p, pick := w.problem.Clone(), rand.New(rand.NewPCG(w.seed, 'p'))
 	best, _ := p.Optimum()
-	s, err := bilevel.New(p, w.method, bilevel.Options{X0: from(best, w.radius, w.start), Seed: w.seed,
-		UpperBatch: w.batch, LowerBatch: w.batch, Explode: 1e6})
-	if err != nil {
-		return out, err
-	}
+	s := kit.Must(bilevel.New(p, w.method, bilevel.Options{X0: from(best, w.radius, w.start), Seed: w.seed,
+		UpperBatch: w.batch, LowerBatch: w.batch, Explode: 1e6}))
 	moreau, near := observe.Moreau{F: p, Rho: w.rho}, make([]float64, len(s.X()))
 	y, sum := make([]float64, len(s.Y())), 0.0
 	for _, mark := range w.marks {
@@ -193,14 +190,11 @@ func (w walk) run(ctx context.Context) (out outcome, err error) {
 
 func from(centre []float64, radius float64, seed uint64) []float64 {
 	rng := rand.New(rand.NewPCG(seed, 's'))
-	x := make([]float64, len(centre))
-	for i := range x {
-		x[i] = rng.NormFloat64()
+	x, way := slices.Clone(centre), make([]float64, len(centre))
+	for i := range way {
+		way[i] = rng.NormFloat64()
 	}
-	scale := radius / mat.Norm(x)
-	for i, c := range centre {
-		x[i] = c + scale*x[i]
-	}
+	mat.Axpy(x, radius/mat.Norm(way), way)
 	return x
 }
 

@@ -138,12 +138,7 @@ func (e *engine) forget() error {
 	if e.path == "" {
 		return nil
 	}
-	for _, path := range []string{e.path, e.path + ".old"} {
-		if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
-			return err
-		}
-	}
-	return nil
+	return kit.FirstOf(os.RemoveAll(e.path), os.RemoveAll(e.path+".old")) // no error where there is none
 }
 
 func (o *options) shared(fs *flag.FlagSet) {

@@ -203,9 +203,7 @@ func (t *tuning) report(w io.Writer) error {
 		return err
 	}
 	row("least F (L-BFGS-B)", t.best.F, y)
-	if err := tw.Flush(); err != nil {
-		return err
-	}
+	tw.Flush()
 	c := e.result.Counts
 	fmt.Fprintf(w, "\nstopped      %v\n", e.result.Reason)
 	fmt.Fprintf(w, "samples      %d of ξ, %d of φ; %.3g evaluations for each\n", c.Xi, c.Phi,
