@@ -25,7 +25,6 @@ import (
 
 	"stable"
 	"stable/bench/kit"
-	"stable/bench/kit/kittest"
 	"stable/bilevel"
 	"stable/bilevel/hyperopt"
 	"stable/bilevel/hyperopt/data"
@@ -302,7 +301,7 @@ func (p *still) HessG(gyy *mat.Sym, x, y []float64, _ []bilevel.Sample) error {
 
 func TestCommands(t *testing.T) {
 	for _, help := range []string{"-h", "-help", "help"} {
-		status, stdout, stderr := kittest.Bench(context.Background(), commands, help)
+		status, stdout, stderr := kit.Capture(context.Background(), commands, help)
 		assert.Zero(t, status)
 		assert.Empty(t, stderr)
 		for _, c := range commands {
@@ -310,17 +309,17 @@ func TestCommands(t *testing.T) {
 			assert.Contains(t, stdout, c.Summary+"\n")
 		}
 	}
-	status, stdout, _ := kittest.Bench(context.Background(), commands, "-version")
+	status, stdout, _ := kit.Capture(context.Background(), commands, "-version")
 	assert.Zero(t, status)
 	assert.Contains(t, stdout, "stable "+stable.Version+", "+kernel.Tier()+"; "+runtime.Version())
-	status, _, stderr := kittest.Bench(context.Background(), commands, "tuna")
+	status, _, stderr := kit.Capture(context.Background(), commands, "tuna")
 	assert.Equal(t, 2, status)
 	assert.Contains(t, stderr, `no command "tuna"; the commands are`)
 	assert.Contains(t, stderr, commands[0].Summary)
 	readme := kit.Must(os.ReadFile("README.md"))
 	for _, c := range commands {
 		assert.Contains(t, string(readme), "| `"+c.Name+"` |")
-		status, stdout, stderr := kittest.Bench(context.Background(), commands, c.Name, "-h")
+		status, stdout, stderr := kit.Capture(context.Background(), commands, c.Name, "-h")
 		assert.Zero(t, status, c.Name)
 		assert.Contains(t, stdout+stderr, strings.TrimSuffix("go run ./bench "+c.Name, " main"), c.Name)
 		assert.Contains(t, stdout+stderr, "  -out FOLDER", c.Name)
@@ -334,14 +333,14 @@ func TestCommands(t *testing.T) {
 				}
 			}
 		}
-		status, _, stderr = kittest.Bench(context.Background(), commands, c.Name, "-dta", "x")
+		status, _, stderr = kit.Capture(context.Background(), commands, c.Name, "-dta", "x")
 		assert.Equal(t, 2, status, c.Name)
 		assert.Contains(t, stderr, "flag provided but not defined: -dta", c.Name)
 	}
 	defer func(name string) { os.Args[0] = name }(os.Args[0])
 	os.Args[0] = filepath.Join("of", "mine", "races.exe")
-	_, stdout, _ = kittest.Bench(context.Background(), commands, "-h")
-	_, _, stderr = kittest.Bench(context.Background(), commands, "untuned", "-h")
+	_, stdout, _ = kit.Capture(context.Background(), commands, "-h")
+	_, _, stderr = kit.Capture(context.Background(), commands, "untuned", "-h")
 	assert.Regexp(t, `^races NAME: the (?s:.*)\nraces untuned: a`, stdout+stderr)
 }
 
@@ -371,17 +370,16 @@ type listed struct {
 	Imports, TestImports, XTestImports []string
 }
 
-// Packages import the standard library, and what stands below them; tests testify and kittest, too.
+// Packages import the standard library, and what stands below them; tests testify, too.
 func TestImportsPointDown(t *testing.T) {
 	for _, p := range goList(t, "stable/...") {
-		inBench := strings.HasPrefix(p.ImportPath, "stable/bench")
 		for _, imp := range p.Imports {
 			assert.NotContains(t, []string{"unsafe", "C"}, imp, p.ImportPath)
 			assert.True(t, isStandard(imp) || mayImport(p.ImportPath, imp), "%s imports %s", p.ImportPath, imp)
 		}
 		for _, imp := range append(p.TestImports, p.XTestImports...) {
 			ok := isStandard(imp) || strings.HasPrefix(imp, "github.com/stretchr/testify/") ||
-				imp == p.ImportPath || inBench && imp == "stable/bench/kit/kittest" || mayImport(p.ImportPath, imp)
+				imp == p.ImportPath || mayImport(p.ImportPath, imp)
 			assert.True(t, ok, "a test of %s imports %s", p.ImportPath, imp)
 		}
 	}
@@ -409,7 +407,6 @@ func TestMayNotImport(t *testing.T) {
 	for _, edge := range []string{
 		"stable/bilevel stable/bench/kit",
 		"stable/bench/race stable/bench/theory",
-		"stable/bench/race stable/bench/kit/kittest",
 		"stable stable/bench",
 		"stable/chol stable/eig",
 		"stable/bilevel/quadratic stable/bench",
@@ -420,11 +417,11 @@ func TestMayNotImport(t *testing.T) {
 	}
 }
 
-// mayImport has the rooms of bench import kit and plot alone of bench, the command all but kittest.
+// mayImport has the rooms of bench import kit and plot alone of bench.
 func mayImport(from, to string) bool {
 	f, t := floor(from), floor(to)
 	if part, ok := strings.CutPrefix(to, "stable/bench/"); ok && part != "kit" && part != "plot" {
-		return from == "stable/bench" && part != "kit/kittest"
+		return from == "stable/bench"
 	}
 	return to == "stable" && f >= 0 || t >= 0 && t <= f
 }

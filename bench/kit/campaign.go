@@ -111,7 +111,7 @@ func Parallel(n int, do func(i int) error) error {
 	for range cap(cores) { // until none is at work
 		cores <- struct{}{}
 	}
-	return FirstOf(errs...)
+	return cmp.Or(errs...)
 }
 
 type entry[R any] struct {

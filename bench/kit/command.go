@@ -82,6 +82,13 @@ func Run(ctx context.Context, list []Command, args []string, out Terminal) int {
 	return status
 }
 
+// Capture returns what [Run] writes, without progress.
+func Capture(ctx context.Context, list []Command, args ...string) (status int, stdout, stderr string) {
+	var o, e strings.Builder
+	status = Run(ctx, list, args, Terminal{Stdout: &o, Stderr: &e})
+	return status, o.String(), e.String()
+}
+
 // steady keeps the first error of a writer for the end, so that commands need not look.
 type steady struct {
 	w   io.Writer
@@ -101,8 +108,6 @@ func summary(list []Command) string {
 	}
 	return b.String()
 }
-
-func FirstOf(errs ...error) error { return cmp.Or(errs...) }
 
 // Must panics with an error. It is for what constants alone decide.
 func Must[T any](v T, err error) T {

@@ -264,7 +264,7 @@ func (p preset) race(ctx context.Context, args []string, out kit.Terminal) error
 			err = bad
 		}
 	}
-	if err := kit.FirstOf(err, lacks); err != nil {
+	if err := cmp.Or(err, lacks); err != nil {
 		return err
 	}
 	if t.problems, err = t.make(ctx, makers, out); err != nil {

@@ -18,14 +18,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"stable/bench/kit"
-	"stable/bench/kit/kittest"
 	"stable/bilevel"
 	"stable/bilevel/method"
 	"stable/mat"
 )
 
 func bench(ctx context.Context, args ...string) (status int, stdout, stderr string) {
-	return kittest.Bench(ctx, []kit.Command{{Name: "compare", Run: Compare}, {Name: "figure2", Run: Figure2},
+	return kit.Capture(ctx, []kit.Command{{Name: "compare", Run: Compare}, {Name: "figure2", Run: Figure2},
 		{Name: "ijcnn1", Run: IJCNN1}, {Name: "survive", Run: Survive},
 		{Name: "limit", Run: Limit}, {Name: "untuned", Run: Untuned}}, args...)
 }

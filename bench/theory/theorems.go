@@ -1,6 +1,7 @@
 package theory
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -290,7 +291,7 @@ func steepStart(p *quadratic.Problem) (x0, y0 []float64, least float64) {
 	jt, n := mat.NewDense(dy, dx), mat.NewDense(dy, dx)
 	var a chol.Cholesky
 	var s eig.Symmetric
-	kit.Must(0, kit.FirstOf(p.Solution(ys, xs), p.CrossG(gxy, xs, ys, nil), p.HessG(gyy, xs, ys, nil), a.Factor(gyy)))
+	kit.Must(0, cmp.Or(p.Solution(ys, xs), p.CrossG(gxy, xs, ys, nil), p.HessG(gyy, xs, ys, nil), a.Factor(gyy)))
 	a.LTo(lower)
 	mat.CopyTrans(jt, gxy)
 	a.Solve(jt, jt) // −Jᵀ

@@ -15,13 +15,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"stable/bench/kit"
-	"stable/bench/kit/kittest"
 	"stable/bilevel"
 	"stable/bilevel/flow"
 )
 
 func bench(args ...string) (status int, stdout, stderr string) {
-	return kittest.Bench(context.Background(), []kit.Command{{Name: "table1", Run: Table1}, {Name: "theorems", Run: Theorems}}, args...)
+	return kit.Capture(context.Background(), []kit.Command{{Name: "table1", Run: Table1}, {Name: "theorems", Run: Theorems}}, args...)
 }
 
 // Interrupted in the middle of a line and taken up on more cores, a command has the same results.

@@ -143,7 +143,7 @@ func (c *cleaner) settle(ctx context.Context, rows *data.Data, ridge float64) (y
 	_, y = vectors(problem)
 	weight = slices.Repeat([]float64{1}, rows.Rows())
 	for step := 0; ; step++ {
-		if err := kit.FirstOf(context.Cause(ctx), newton.minimise(y, weight)); err != nil {
+		if err := cmp.Or(context.Cause(ctx), newton.minimise(y, weight)); err != nil {
 			return nil, nil, err
 		}
 		if step == cleaningSteps || c.share == 0 || c.chance() {
@@ -166,7 +166,7 @@ func (t *search) clean(ctx context.Context, p *kit.Progress) (err error) {
 	if c.share = c.disagree(); c.share > 0 {
 		p.Update(0.3, "wrong labels: a share of %.2g", c.share)
 		ridge, err := c.ridge(ctx)
-		if err := kit.FirstOf(err, c.try(ctx, ridge)); err != nil {
+		if err := cmp.Or(err, c.try(ctx, ridge)); err != nil {
 			return err
 		}
 		c.share = c.disagree()

@@ -1,10 +1,10 @@
 package tune
 
 import (
+	"cmp"
 	"math"
 	"slices"
 
-	"stable/bench/kit"
 	"stable/bilevel/hyperopt"
 	"stable/bilevel/hyperopt/data"
 	"stable/chol"
@@ -57,7 +57,7 @@ func (m *newton) minimise(y, x []float64) error {
 	last, fresh := 0.0, true
 	for left := 8; left > 0; {
 		_ = m.p.GradG(m.gy, x, y, nil) // sums of all rows do not fail
-		if fresh && kit.FirstOf(m.p.HessG(m.hess, x, y, nil), m.chol.Factor(m.hess)) != nil {
+		if fresh && cmp.Or(m.p.HessG(m.hess, x, y, nil), m.chol.Factor(m.hess)) != nil {
 			break
 		}
 		m.chol.SolveVec(m.step, m.gy)
@@ -202,7 +202,7 @@ func (c *climber) width() int { return len(c.u) / c.outputs }
 func (c *climber) reweigh() error {
 	blocks := c.near // of several classes: their full inverse takes classes² as long
 	if c.outputs == 1 {
-		if err := kit.FirstOf(c.p.HessG(c.hess, c.x, c.u, nil), c.chol.Factor(c.hess)); err != nil {
+		if err := cmp.Or(c.p.HessG(c.hess, c.x, c.u, nil), c.chol.Factor(c.hess)); err != nil {
 			return err
 		}
 		blocks = []chol.Cholesky{c.chol}

@@ -1,10 +1,10 @@
 package tune
 
 import (
+	"cmp"
 	"math"
 	"slices"
 
-	"stable/bench/kit"
 	"stable/bilevel/hyperopt"
 	"stable/chol"
 	"stable/mat"
@@ -99,7 +99,7 @@ func (c *climber) descend(lambda float64) error {
 	n, g, z := float64(c.rows.Rows()), c.gy, c.step
 	trial, change := make([]float64, len(g)), make([]float64, len(g))
 	c.begin(lambda)
-	if err := kit.FirstOf(c.mix(), c.p.GradG(g, c.x, c.u, nil)); err != nil {
+	if err := cmp.Or(c.mix(), c.p.GradG(g, c.x, c.u, nil)); err != nil {
 		return err
 	}
 	for range mostSteps {

@@ -2,6 +2,7 @@ package tune
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -119,7 +120,7 @@ func (e *engine) resume(out kit.Terminal) error {
 	if e.path == "" || e.fresh {
 		return e.forget()
 	}
-	err := kit.FirstOf(atomicfile.Sweep(e.path), e.solver.LoadFile(e.path))
+	err := cmp.Or(atomicfile.Sweep(e.path), e.solver.LoadFile(e.path))
 	if errors.Is(err, os.ErrNotExist) {
 		return nil
 	}
@@ -138,7 +139,7 @@ func (e *engine) forget() error {
 	if e.path == "" {
 		return nil
 	}
-	return kit.FirstOf(os.RemoveAll(e.path), os.RemoveAll(e.path+".old")) // no error where there is none
+	return cmp.Or(os.RemoveAll(e.path), os.RemoveAll(e.path+".old")) // no error where there is none
 }
 
 func (o *options) shared(fs *flag.FlagSet) {
@@ -183,7 +184,7 @@ func stopped(err error) bool {
 func put(folder string, files map[string]func(io.Writer) error) error {
 	for name, fill := range files {
 		path := filepath.Join(folder, name)
-		if err := kit.FirstOf(atomicfile.Sweep(path), atomicfile.Write(path, fill)); err != nil {
+		if err := cmp.Or(atomicfile.Sweep(path), atomicfile.Write(path, fill)); err != nil {
 			return err
 		}
 	}

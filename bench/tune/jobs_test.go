@@ -19,7 +19,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"stable/bench/kit"
-	"stable/bench/kit/kittest"
 	"stable/bilevel"
 	"stable/mat/kernel"
 )
@@ -27,7 +26,7 @@ import (
 var list = []kit.Command{{Name: "main", Run: Main}, {Name: "tune", Run: Tune}}
 
 func bench(ctx context.Context, args ...string) (status int, stdout, stderr string) {
-	return kittest.Bench(ctx, list, args...)
+	return kit.Capture(ctx, list, args...)
 }
 
 func refuses(t *testing.T, status int, want string, args ...string) {

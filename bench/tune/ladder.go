@@ -1,6 +1,7 @@
 package tune
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"hash/maphash"
@@ -181,8 +182,8 @@ func (t *search) runExact(ctx context.Context, p *kit.Progress) error {
 		} else if n > 1 {
 			lambda, share := t.results[n-1].Lambda, t.trainingShare()
 			lambdas = kit.Ratios(max(lambda/30, t.Lo), lambda*30, 9)
-			if err := kit.FirstOf(all.fit(lambda*share), all.reweigh(), kit.Parallel(len(folds), func(i int) error {
-				return kit.FirstOf(folds[i].fit(lambda), folds[i].reweigh())
+			if err := cmp.Or(all.fit(lambda*share), all.reweigh(), kit.Parallel(len(folds), func(i int) error {
+				return cmp.Or(folds[i].fit(lambda), folds[i].reweigh())
 			})); err != nil {
 				return err
 			}
@@ -249,7 +250,7 @@ func (t *search) try(ctx context.Context, r *result, folds []fold, all *climber,
 			c, share = folds[i-1].climber, 1
 		}
 		for j := len(lambdas) - 1; j >= 0; j-- {
-			if err := kit.FirstOf(context.Cause(ctx), c.fit(lambdas[j]*share)); err != nil {
+			if err := cmp.Or(context.Cause(ctx), c.fit(lambdas[j]*share)); err != nil {
 				return err
 			}
 			if i == 0 {

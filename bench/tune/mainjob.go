@@ -177,7 +177,7 @@ func (t *tuning) report(w io.Writer) error {
 	p.Start(x0, y0)
 	f0, err0 := p.ObjectiveFrom(nil, y0, x0)
 	f, err := p.ObjectiveFrom(nil, y, e.result.X)
-	if err := kit.FirstOf(err0, err); err != nil {
+	if err := cmp.Or(err0, err); err != nil {
 		return err
 	}
 	fmt.Fprintf(w, "result       F fell from %.4g to %.4g; the best single weight has %.4g, and the least is %.4g\n",

@@ -167,7 +167,7 @@ func jsonOffset(err error, n int) int {
 func (m *model) check() error {
 	_, loss := losses[m.Options.Loss]
 	m.Dim = cmp.Or(m.Dim, len(m.Features))
-	if err := kit.FirstOf(
+	if err := cmp.Or(
 		wrong(m.Format != modelFormat, "not a model written by tune: its format is %q, want %q", m.Format, modelFormat),
 		wrong(m.Version != modelVersion, "a model of version %d, want %d", m.Version, modelVersion),
 		wrong(!loss, "unknown loss %q", m.Options.Loss),
@@ -182,7 +182,7 @@ func (m *model) check() error {
 	last, finite := 0, isFinite(m.RawIntercept, m.Intercept) && isFinite(m.Intercepts...)
 	for j, f := range m.Features {
 		n := len(f.Coefficients)
-		if err := kit.FirstOf(
+		if err := cmp.Or(
 			wrong(f.Index <= last || f.Index > m.Dim, "index %d after %d, of %d", f.Index, last, m.Dim),
 			wrong(n > 0 && n != len(m.Intercepts), "%d coefficients for %d classes", n, len(m.Classes)),
 			wrong(!finite || !isFinite(f.Coefficient) || !isFinite(f.Coefficients...),

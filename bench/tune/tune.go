@@ -215,7 +215,7 @@ func (o *options) check(files int) error {
 }
 
 func (o *options) checkShared(steps int, intercepts ...string) error {
-	return kit.FirstOf(
+	return cmp.Or(
 		wrong(o.every < 0, "-save is %v, want ≥ 0", o.every),
 		wrong(!slices.Contains(intercepts, o.Intercept), "-intercept is %q, want %s", o.Intercept, strings.Join(intercepts, " or ")),
 		wrong(steps < 1, "-steps is %d, want ≥ 1", steps),
@@ -240,7 +240,7 @@ func wrong(so bool, format string, args ...any) error {
 }
 
 func usage(errs ...error) error {
-	if err := kit.FirstOf(errs...); err != nil {
+	if err := cmp.Or(errs...); err != nil {
 		return fmt.Errorf("%w: %w", kit.ErrUsage, err)
 	}
 	return nil

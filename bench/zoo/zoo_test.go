@@ -12,7 +12,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"stable/bench/kit"
-	"stable/bench/kit/kittest"
 	"stable/bilevel"
 	"stable/bilevel/auto"
 	"stable/bilevel/boxqp"
@@ -202,7 +201,7 @@ func TestTold(t *testing.T) {
 func TestCommand(t *testing.T) {
 	out := t.TempDir()
 	bench := func(args ...string) (status int, stdout, stderr string) {
-		return kittest.Bench(context.Background(), []kit.Command{{Name: "zoo", Run: Zoo}}, append(args, "-out", out)...)
+		return kit.Capture(context.Background(), []kit.Command{{Name: "zoo", Run: Zoo}}, append(args, "-out", out)...)
 	}
 	status, first, _ := bench("-problems", "4", "-samples", "60")
 	assert.Zero(t, status)
