@@ -133,21 +133,6 @@ func interrupt(t *testing.T, asked int, dir string, args ...string) (stdout stri
 	return stdout
 }
 
-func TestSeed(t *testing.T) {
-	if testing.Short() {
-		t.Skip("long")
-	}
-	for file, command := range map[string][]string{"tuning.csv": {"main"}, "model.json": {"tune", cancer}} {
-		text := func(seed string) string {
-			dir := t.TempDir()
-			ok(t, append(command, "-seed", seed, "-steps", "300", "-out", dir)...)
-			return readText(t, dir, file)
-		}
-		assert.Equal(t, text("5"), text("5"))
-		assert.NotEqual(t, text("5"), text("6"))
-	}
-}
-
 // What was interrupted, or killed in the middle of a write, ends with the table of a run left alone.
 func TestMainJobGoesOn(t *testing.T) {
 	args := []string{"-data", writeText(t, "small.csv", table(",")), "-steps", "1500"}
@@ -219,15 +204,17 @@ func TestEngineCurve(t *testing.T) {
 func TestCheckpointIdentity(t *testing.T) {
 	o := options{Seed: 1, Steps: 5, Lo: 0.1, Hi: 1, every: 1}
 	assert.NotEqual(t, o.checkpoint("b", "1"), o.checkpoint("c", "1"))
-	more, penal := o, o
-	more.Steps, penal.Intercept = 6, penalised
-	paths := map[string]bool{}
-	for _, o := range []options{o, more, penal} {
+	more, penal, other := o, o, o
+	more.Steps, penal.Intercept, other.Seed = 6, penalised, 2
+	paths, splits := map[string]bool{}, map[float64]bool{}
+	for _, o := range []options{o, more, penal, other} {
 		for _, data := range []string{kit.ShippedData, writeText(t, "small.csv", table(","))} {
-			paths[kit.Must(newTuning(o, data)).engine.path] = true
+			run := kit.Must(newTuning(o, data))
+			paths[run.engine.path], splits[run.train.Val[0]] = true, true
 		}
 	}
-	assert.Len(t, paths, 6)
+	assert.Len(t, paths, 8)
+	assert.Len(t, splits, 4, "two seeds, two files")
 }
 
 func TestMainJobRefuses(t *testing.T) {
@@ -334,7 +321,9 @@ func TestTuneSplit(t *testing.T) {
 	assert.Equal(t, 1e-5, m.Options.Lo)
 	m, _, _ = tuneWith(t, worth(t, 1600, 1, 1), "-folds", "1")
 	assert.Equal(t, 0.01/1200, m.Options.Lo)
+	other, _, _ := tuneWith(t, train, test, "-folds", "1", "-seed", "2")
 	m, _, _ = tuneWith(t, train, test, "-folds", "1")
+	assert.NotEqual(t, m.Features, other.Features)
 	assert.Equal(t, rowCounts{Design: 90, Folds: 1, Train: 60, Validation: 30, Test: 50}, m.Rows)
 	assert.Equal(t, 30, m.Choice.Rows)
 	m, _, stdout = runTune(t, train, worth(t, 8, 1, 2), test)
