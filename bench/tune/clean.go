@@ -226,10 +226,9 @@ func (t *search) reportCleaning(w io.Writer) {
 		both += b2i(slices.Contains(bySelf[:n], i))
 	}
 	for _, r := range t.results {
-		if r.Cleaned && r != t.chosen() {
-			fmt.Fprint(w, "warning  these rows may be no finding: held-out rows do not tell wrong labels from classes that overlap, where\n"+
-				"         labels against the odds are right, too; for those the model is \"average\" (leave -clean out)\n")
-		}
+		say(w, r.Cleaned && r != t.chosen(), "warning  these rows may be no finding: held-out rows do not tell wrong labels "+
+			"from classes that overlap, where\n         labels against the odds are right, too; for those the model is \"average\" "+
+			"(leave -clean out)")
 	}
 	fmt.Fprintf(w, "clean    %d of %d labels look wrong, if a share of %.2g is; cross-validated self-confidence\n"+
 		"         has %d of them among its %d lowest; all rows, most suspicious first: rows.csv\n",
@@ -238,11 +237,8 @@ func (t *search) reportCleaning(w io.Writer) {
 		fmt.Fprintf(w, "         row %s: %q, others vote %q; probability of its label %.2g, self-confidence %.2g\n",
 			c.rows.IDs[i], t.classes[int(c.rows.Label[i])], t.classes[c.vote[i]], c.own[i], c.self[i])
 	}
-	if c.chance() {
-		fmt.Fprintln(w, "         votes and labels agree by chance alone: no cleaned model is tried, and the rows are no finding")
-	} else if len(c.own) < fewRows {
-		fmt.Fprintf(w, "         of fewer than %d rows some are named by chance\n", fewRows)
-	}
+	say(w, c.chance(), "         votes and labels agree by chance alone: no cleaned model is tried, and the rows are no finding")
+	say(w, !c.chance() && len(c.own) < fewRows, "         of fewer than %d rows some are named by chance", fewRows)
 	fmt.Fprint(w, "         only training rows are judged; the cleaned model tells the true label: its held-out loss allows for\n"+
 		"         the share of wrong ones, its test loss counts each test label as right\n\n")
 }

@@ -122,9 +122,7 @@ func (t *tuning) begin(p *hyperopt.Problem, m bilevel.Method) (*engine, error) {
 func (t *tuning) describe(w io.Writer) {
 	fmt.Fprintf(w, "data     %s: %d rows, classes %q and %q\n", t.data, t.all.Rows(), t.all.Classes[0], t.all.Classes[1])
 	fmt.Fprintf(w, "features %s\n", kit.Features(t.scaling, "the training rows"))
-	if t.constant != "" {
-		fmt.Fprintf(w, "constant %s\n", t.constant)
-	}
+	say(w, t.constant != "", "constant %s", t.constant)
 	fmt.Fprintf(w, "split    %d training, %d validation, %d test rows (seed %d)\n", t.train.Rows(), t.val.Rows(), t.test.Rows(), t.Seed)
 	fmt.Fprintf(w, "problem  min over x of the validation loss of argmin_y mean logistic loss + Σ "+
 		"½exp(x_i)·y_i², weights ½exp(x_i) in [%g, %g]; intercept: %s\n", t.Lo, t.Hi, t.Intercept)

@@ -25,31 +25,22 @@ func (t *search) describe(w io.Writer) {
 		fmt.Fprintf(w, "data     %s: %d rows\n", f.Path, f.Rows)
 	}
 	fmt.Fprintf(w, "features %s; and an intercept\n", kit.Features(t.scaler, "all but the test rows"))
-	if n := t.dim - len(t.used); n > 0 {
-		fmt.Fprintf(w, "empty    %d more are 0 in all these rows, and are left out\n", n)
-	}
-	if t.filled > 0 {
-		fmt.Fprintf(w, "filled   %d missing cells, by the %s of a column's values in %s, or its most frequent text\n", t.filled, t.Impute, t.files[0].Path)
-	}
+	empty := t.dim - len(t.used)
+	say(w, empty > 0, "empty    %d more are 0 in all these rows, and are left out", empty)
+	say(w, t.filled > 0, "filled   %d missing cells, by the %s of a column's values in %s, or its most frequent text",
+		t.filled, t.Impute, t.files[0].Path)
 	for _, cell := range t.lone {
 		fmt.Fprintf(w, "warning  %s: a million times as large as all others there, which are as if equal beside it\n", cell)
 	}
-	if t.constant != "" {
-		fmt.Fprintf(w, "constant %s\n", t.constant)
-	}
-	if t.Label == "" && t.label != "" {
-		fmt.Fprintf(w, "label    %q, the last column (-label names another)\n", t.label)
-	}
-	if t.Label == "" && t.features != nil && likeLabel.MatchString(t.features[0]) {
-		fmt.Fprintf(w, "warning  the first column is named %q: -label %[1]q if that is the label\n", t.features[0])
-	}
-	if t.features != nil && t.features[0] == "" {
-		fmt.Fprintf(w, "warning  the first column has no name, as a column of row names: -drop \"\" leaves it out\n")
+	say(w, t.constant != "", "constant %s", t.constant)
+	say(w, t.Label == "" && t.label != "", "label    %q, the last column (-label names another)", t.label)
+	for _, first := range t.features[:min(1, len(t.features))] {
+		say(w, t.Label == "" && likeLabel.MatchString(first), "warning  the first column is named %q: -label %[1]q if that is the label", first)
+		say(w, first == "", "warning  the first column has no name, as a column of row names: -drop \"\" leaves it out")
 	}
 	for _, j := range t.counters {
-		if name := t.features[j]; name != "" {
-			fmt.Fprintf(w, "warning  column %q numbers the rows, and is a feature: -drop %[1]q leaves it out\n", name)
-		}
+		name := t.features[j]
+		say(w, name != "", "warning  column %q numbers the rows, and is a feature: -drop %[1]q leaves it out", name)
 	}
 	for _, c := range t.columns {
 		words := slices.DeleteFunc(slices.Clone(c.Levels), func(s string) bool { _, err := strconv.ParseFloat(s, 64); return err == nil })
@@ -59,24 +50,19 @@ func (t *search) describe(w io.Writer) {
 			fmt.Fprintf(w, "warning  column %q holds another text in nearly every row: -id makes it names of rows, -drop leaves it out\n", c.Name)
 		}
 	}
-	if !t.Headerless && slices.Contains(t.classes, t.label) {
-		fmt.Fprintf(w, "warning  the last column is named %q, as a class is: -headerless if the first line is a row\n", t.label)
-	}
+	say(w, !t.Headerless && slices.Contains(t.classes, t.label),
+		"warning  the last column is named %q, as a class is: -headerless if the first line is a row", t.label)
 	for i, class := range t.classes {
 		for _, other := range t.classes[:i] {
-			if strings.EqualFold(class, other) {
-				fmt.Fprintf(w, "warning  the classes %q and %q differ in case alone\n", other, class)
-			}
+			say(w, strings.EqualFold(class, other), "warning  the classes %q and %q differ in case alone", other, class)
 		}
 	}
 	n := t.rows()
 	if t.folded() {
 		fmt.Fprintf(w, "rows     %d to train and choose on, in %d folds × %d; %d for the test (seed %d)\n",
 			n.Design, n.Folds, t.repeats, n.Test, t.Seed)
-		if t.kin != nil || t.apart {
-			fmt.Fprintf(w, "folds    rows that are copies, or of one name (-id), %s\n",
-				either(t.apart, "stand in several: there are too few kinds", "stay in one fold"))
-		}
+		say(w, t.kin != nil || t.apart, "folds    rows that are copies, or of one name (-id), %s",
+			either(t.apart, "stand in several: there are too few kinds", "stay in one fold"))
 	} else {
 		fmt.Fprintf(w, "rows     %d training, %d validation, %d kept back to choose on, %d test (seed %d)\n",
 			n.Train, n.Validation, n.Unseen, n.Test, t.Seed)
@@ -97,6 +83,13 @@ func (t *search) describe(w io.Writer) {
 	}
 }
 
+// say prints a line where it is so.
+func say(w io.Writer, so bool, format string, args ...any) {
+	if so {
+		fmt.Fprintf(w, format+"\n", args...)
+	}
+}
+
 func (t *search) report(w io.Writer) error {
 	if t.cleaner != nil {
 		t.reportCleaning(w)
@@ -105,22 +98,17 @@ func (t *search) report(w io.Writer) error {
 	}
 	t.reportResults(w)
 	fmt.Fprintf(w, "\nchoice   %v\n", t.choice)
-	if d, e := t.beside(t.results[1]); t.choice.index != 1 {
-		fmt.Fprintf(w, "test     %s on the %d test rows\n", besideOne("loss", d, e), t.test.Rows())
-	}
+	d, e := t.beside(t.results[1])
+	say(w, t.choice.index != 1, "test     %s on the %d test rows", besideOne("loss", d, e), t.test.Rows())
 	var gone []string
 	for j, column := range t.used {
 		if t.chosen().y[j] == 0 {
 			gone = append(gone, t.featureName(column))
 		}
 	}
-	if n := len(gone); n > 0 {
-		what := either(n == len(t.used), "the model is a constant", quoted(gone))
-		fmt.Fprintf(w, "dropped  %d of %d features: %s\n", n, len(t.used), what)
-	}
-	for _, s := range t.warnings() {
-		fmt.Fprintf(w, "warning  %s\n", s)
-	}
+	say(w, len(gone) > 0, "dropped  %d of %d features: %s", len(gone), len(t.used),
+		either(len(gone) == len(t.used), "the model is a constant", quoted(gone)))
+	t.warn(w)
 	fmt.Fprintf(w, "model    trained on the %d rows that are not for the test\n", t.design.Rows())
 	return nil
 }
@@ -173,37 +161,29 @@ func (t *search) featureName(column int) string {
 	return fmt.Sprint(column + 1)
 }
 
-func (t *search) warnings() (list []string) {
+func (t *search) warn(w io.Writer) {
 	for i, f := range t.files {
 		for _, other := range t.files[:i] {
-			if f.SHA256 == other.SHA256 {
-				list = append(list, fmt.Sprintf("%s is %s once more: what is measured on it says nothing about new rows",
-					f.Path, other.Path))
-			}
+			say(w, f.SHA256 == other.SHA256, "warning  %s is %s once more: what is measured on it says nothing about new rows",
+				f.Path, other.Path)
 		}
 	}
-	if n := len(t.used); n > 1 && n >= t.design.Rows() {
-		list = append(list, fmt.Sprintf("%d features for %d rows: an l1 penalty (Lasso), which is not smooth and not among these "+
-			"weights, may do better", n, t.design.Rows()))
-	}
-	if n := t.again(); 20*n >= t.test.Rows() {
-		list = append(list, fmt.Sprintf("%d of the %d test rows stand among the others, too, label and all: what is measured on "+
-			"them says little about new rows", n, t.test.Rows()))
-	}
-	if names := t.leaks(); len(names) > 0 {
-		list = append(list, fmt.Sprintf("alone, each of these orders the labels nearly without exception: %s. If it is made of them, "+
-			"or known only after them, leave it out (-drop): the losses above hold for rows that have it", quoted(names)))
-	}
-	if d, e := t.beside(t.results[0]); t.chosen().Cleaned && d > 2*e {
-		list = append(list, "the cleaned model does worse than a constant on the test rows: the labels may be right, and rarely what features say")
-	}
-	if d, e := difference(t.chosen().losses, t.results[0].losses, t.kin...); d > 0 && t.chosen().Dropped < len(t.used) {
-		list = append(list, fmt.Sprintf("a constant has a lower held-out loss, by %.3g ± %.2g: the features may tell nothing", d, e))
-	}
-	if edge := t.results[1].Lambda; edge <= t.Lo && (!t.open || t.Solver == solverSAA) && t.results[1].Dropped < len(t.used) {
-		list = append(list, fmt.Sprintf("one weight for all is at the lower end of the range, %.3g: see -lo", edge))
-	}
-	return list
+	used, rows, again, leaks := len(t.used), t.design.Rows(), t.again(), t.leaks()
+	say(w, used > 1 && used >= rows, "warning  %d features for %d rows: an l1 penalty (Lasso), which is not smooth and not among these "+
+		"weights, may do better", used, rows)
+	say(w, 20*again >= t.test.Rows(), "warning  %d of the %d test rows stand among the others, too, label and all: what is measured on "+
+		"them says little about new rows", again, t.test.Rows())
+	say(w, len(leaks) > 0, "warning  alone, each of these orders the labels nearly without exception: %s. If it is made of them, "+
+		"or known only after them, leave it out (-drop): the losses above hold for rows that have it", quoted(leaks))
+	d, e := t.beside(t.results[0])
+	say(w, t.chosen().Cleaned && d > 2*e,
+		"warning  the cleaned model does worse than a constant on the test rows: the labels may be right, and rarely what features say")
+	d, e = difference(t.chosen().losses, t.results[0].losses, t.kin...)
+	say(w, d > 0 && t.chosen().Dropped < used,
+		"warning  a constant has a lower held-out loss, by %.3g ± %.2g: the features may tell nothing", d, e)
+	one := t.results[1]
+	say(w, one.Lambda <= t.Lo && (!t.open || t.Solver == solverSAA) && one.Dropped < used,
+		"warning  one weight for all is at the lower end of the range, %.3g: see -lo", one.Lambda)
 }
 
 func (t *search) again() (n int) {
