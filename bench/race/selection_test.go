@@ -2,7 +2,6 @@ package race
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -266,17 +265,6 @@ func TestOutOfRace(t *testing.T) {
 	}
 }
 
-type brittle struct{ bilevel.Method }
-
-type broken struct{ bilevel.Stepper }
-
-func (m brittle) Start(it *bilevel.Iteration) (bilevel.Stepper, error) {
-	s, err := m.Method.Start(it)
-	return broken{s}, err
-}
-
-func (broken) Step(*bilevel.Iteration) error { return errors.New("broken") }
-
 // A setting that fails in a trial alone gives way in a whole race; a method that refuses has failed.
 func TestRacesFallBack(t *testing.T) {
 	p := kit.Must(quadraticSum("q", quadratic.Options{Seed: 1}).make())
@@ -286,10 +274,8 @@ func TestRacesFallBack(t *testing.T) {
 	e := &entrant{ttsa}
 	e.New = func(u method.Tuning) bilevel.Method {
 		switch {
-		case weak == "all":
-			return method.TTSA{}
-		case fmt.Sprint(u) == weak && runs.Add(1) > 3:
-			return brittle{ttsa.New(u)}
+		case weak == "all", fmt.Sprint(u) == weak && runs.Add(1) > 3:
+			return method.TTSA{} // which is refused
 		case weak == "first":
 			weak = fmt.Sprint(u)
 		}
