@@ -1,6 +1,7 @@
 package tune
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -15,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"stable/bench/kit"
+	"stable/bilevel"
 	"stable/bilevel/hyperopt"
 	"stable/bilevel/hyperopt/data"
 )
@@ -289,4 +291,107 @@ func TestTuneFigure(t *testing.T) {
 	}
 	run.choice.Rows = 0
 	assert.Equal(t, "Weights", run.figure().Panels[0].Title, "no held-out rows")
+}
+
+func table(sep string, labels ...string) string {
+	if labels == nil {
+		labels = []string{"no", "yes"}
+	}
+	rng := rand.New(rand.NewPCG(3, 4))
+	text := "age,income,bought\n"
+	for i := range 40 {
+		a := rng.NormFloat64()
+		label := labels[0]
+		if a+rng.NormFloat64()/2 > 0 {
+			label = labels[1+i%(len(labels)-1)]
+		}
+		text += fmt.Sprintf("%.3f,%.3f,%s\n", a, rng.NormFloat64(), label)
+	}
+	return strings.ReplaceAll(text, ",", sep)
+}
+
+func incomes(text string, values ...string) string {
+	row := 0
+	return regexp.MustCompile(`,-?\d.*,`).ReplaceAllStringFunc(text, func(string) string {
+		row++
+		return "," + values[row%len(values)] + ","
+	})
+}
+
+func TestTuneTells(t *testing.T) {
+	good := strings.TrimSpace(table(","))
+	plain := writeText(t, "plain.csv", good)
+	named := writeText(t, "named.csv", `"",`+strings.ReplaceAll(good, "\n", "\n5,"))
+	numbered := "nr"
+	for i, row := range strings.Split(good, "\n") {
+		numbered += map[bool]string{true: "," + row + "\n", false: fmt.Sprintf("%d,%s\n", 6+i, row)}[i == 0]
+	}
+	const label, other = `label    "bought", the last column`, "warning  the first column is named"
+	const constant = "constant 1 with one value in all these rows, which cannot help: "
+	same := writeText(t, "same.csv", incomes(good, "7"))
+	sparse := writeText(t, "sparse", strings.Repeat("1 1:7 2:1\n0 1:7 2:2\n", 20))
+	for _, c := range []struct {
+		want, not string
+		args      []string
+	}{
+		{label, other, []string{plain}},
+		{"features 2,", "constant ", []string{plain}},
+		{`lone.csv:42: column "income", -1e+300: a million times`, "stand among", []string{writeText(t, "lone.csv", good+"\n2,-1e300,no\n")}},
+		{"", label, []string{plain, "-label", "bought"}},
+		{other + ` "Class": -label "Class" if that is`, "Lasso",
+			[]string{writeText(t, "first.csv", strings.Replace(good, "age", "Class", 1))}},
+		{"the first column has no name", "once more", []string{named}},
+		{"features 2,", "the first column has no name", []string{named, "-drop", ""}},
+		{"warning  " + plain + " is " + plain + " once more", "orders the labels", []string{plain, plain}},
+		{`column "age" is one of texts, since it holds "old" b`, "once more", []string{writeText(t, "x.csv", good+"\nold,2,no\n"), plain, "-categorical"}},
+		{"warning  one weight for all is at the lower end of the range, 0.1: see -lo", "Lasso",
+			[]string{cancer, "-lo", "0.1", "-folds", "1"}},
+		{"warning  20 features for 19 rows: an l1 penalty (Lasso), which is not smooth and not among these weights, may do better\n" +
+			"warning  a constant has a lower held-out loss, by 0.", "see -lo", []string{worth(t, 26, 0, 2)}},
+		{`warning  the last column is named "x", as a class is: -headerless`, "",
+			[]string{writeText(t, "row.csv", strings.Repeat("1,2,x\n2,1,y\n", 20))}},
+		{`warning  the classes "No" and "no" differ in case alone`, "",
+			[]string{writeText(t, "case.csv", strings.ReplaceAll(good, "yes", "No"))}},
+		{constant + "\"income\"\n", "numbers the rows", []string{same}},
+		{`warning  column "nr" numbers the rows, and is a feature: -drop "nr" leaves`, "", []string{writeText(t, "nr.csv", numbered)}},
+		{`warning  column "nr" holds another text in nearly every row: -id`, "numbers the rows",
+			[]string{writeText(t, "text.csv", strings.ReplaceAll(strings.TrimSpace(numbered), "\n", "\nn")), "-categorical"}},
+		{constant + "1\n", "", []string{sparse}},
+		{"10 of the 10 test rows stand among the others, too, label and all", "", []string{sparse}},
+		{`of these orders the labels nearly without exception: "2". If`, "", []string{sparse}},
+		{"dropped  1 of 1 features: the model is a constant", "", []string{writeText(t, "flat.csv", "a,y\n"+strings.Repeat("7,x\n7,z\n", 20))}},
+	} {
+		_, _, stdout := tuneWith(t, c.args...)
+		assert.Contains(t, stdout, c.want)
+		assert.True(t, c.not == "" || !strings.Contains(stdout, c.not), "%s: %s", c.not, stdout)
+	}
+	for path, name := range map[string]string{same: `"income"`, sparse: "1"} {
+		stdout, _ := ok(t, "main", "-data", path, "-out", t.TempDir(), "-steps", "20")
+		assert.Contains(t, stdout, constant+name+"\n")
+	}
+}
+
+func TestConcord(t *testing.T) {
+	assert.InDelta(t, 1, concord([]float64{4, 9, 5, 1}, []float64{1, 0, 1, 2}, false), 1e-15)
+	assert.InDelta(t, 0.5, concord([]float64{1, 3, 2, 4}, []float64{1, 1, -1, -1}, false), 1e-15)
+	assert.InDelta(t, 0.8, concord([]float64{1, 2, 4, 3}, []float64{9, 8, 6, 5}, true), 1e-15)
+}
+
+func TestTuneFarScales(t *testing.T) {
+	for _, values := range [][]string{{"0", "1e-310"}, {"-1.7e308", "1.7e308"}} {
+		path := writeText(t, "far.csv", incomes(table(","), values...))
+		_, model, _ := tuneWith(t, path)
+		_, stderr := ok(t, "tune", "-apply", model, path)
+		assert.Regexp(t, `^40 rows, loss 0\.[0-4]`, stderr)
+	}
+}
+
+func TestCheckpointSize(t *testing.T) {
+	path := worth(t, 500, 5, 1)
+	s := searchOn(t, options{Seed: 1, Solver: solverSAA, Lo: 1e-5, Hi: 10, Loss: "logistic"}, path)
+	require.NoError(t, s.begin(1))
+	_ = kit.Must(s.engine.solver.Run(context.Background(), bilevel.Run{Steps: 1000}))
+	var saved bytes.Buffer
+	require.NoError(t, s.engine.solver.Save(&saved))
+	assert.Less(t, saved.Len(), len(readText(t, path))*3/4)
 }

@@ -17,6 +17,7 @@ import (
 	"stable/bilevel/implicit"
 	"stable/bilevel/method"
 	"stable/bilevel/observe"
+	"stable/bilevel/saa"
 	"stable/bilevel/stream"
 	"stable/eig"
 	"stable/mat"
@@ -62,7 +63,7 @@ type options struct {
 }
 
 func Zoo(ctx context.Context, args []string, out kit.Terminal) error {
-	o := options{method: untuned(), problems: 300, samples: 20000, trials: 1, only: -1}
+	o := options{method: saa.Newton{}.Name(), problems: 300, samples: 20000, trials: 1, only: -1}
 	fs := kit.NewFlags("bench zoo", usage, "")
 	o.Common.Add(fs, "few problems and samples")
 	fs.StringVar(&o.method, "method", o.method, "`NAME` of a method in the registry")
@@ -115,11 +116,6 @@ func Zoo(ctx context.Context, args []string, out kit.Terminal) error {
 		}
 		return o.report(out.Stdout, list)
 	})
-}
-
-func untuned() string {
-	i := slices.IndexFunc(method.Registry(), func(e method.Entry) bool { return e.Untuned })
-	return method.Registry()[i].Name
 }
 
 type result struct {

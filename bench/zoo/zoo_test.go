@@ -17,6 +17,7 @@ import (
 	"stable/bilevel/boxqp"
 	"stable/bilevel/check"
 	"stable/bilevel/method"
+	"stable/bilevel/saa"
 	"stable/mat"
 )
 
@@ -83,7 +84,7 @@ func gradient(p *problem) []float64 {
 
 // Samples change y*'s slope as they come in, and ∇²F with it: an old one kept runs at 10 to 50 times the limit.
 func TestCurvatureFollows(t *testing.T) {
-	e := kit.Must(method.Lookup(untuned()))
+	e := kit.Must(method.Lookup(saa.Newton{}.Name()))
 	o := kit.Must(kit.Must(draw(6002, 92)).run(t.Context(), e, 1, []uint64{1000, 5000}, false))
 	assert.Less(t, o.Ratio[1], 2.0)
 }
