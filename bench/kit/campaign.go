@@ -237,10 +237,7 @@ func (id Identity) check(file string, found Identity) error {
 }
 
 func sources(list []Source) string {
-	var words []string
-	for _, s := range list {
-		words = append(words, fmt.Sprintf("%s (SHA-256 %.12s)", s.Name, s.SHA256))
-	}
+	words := Map(list, func(s Source) string { return fmt.Sprintf("%s (SHA-256 %.12s)", s.Name, s.SHA256) })
 	return cmp.Or(strings.Join(words, ", "), "none")
 }
 

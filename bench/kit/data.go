@@ -12,7 +12,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"stable/bilevel"
 	"stable/bilevel/hyperopt"
@@ -71,14 +70,6 @@ func find(file string) (string, error) {
 	}
 	return "", fmt.Errorf("%s does not exist here: run from the root of the module (main, tune and compare "+
 		"take a file of yours, too)", file)
-}
-
-func DataName(file string) string {
-	name := strings.TrimSuffix(filepath.Base(file), ".gz")
-	for _, ending := range []string{".csv", ".svm", ".libsvm", ".svmlight"} {
-		name = strings.TrimSuffix(name, ending)
-	}
-	return name
 }
 
 // NoisyRule are Gaussian rows, labelled by a noisy linear rule: the jth feature counts j^(−fall).

@@ -45,6 +45,15 @@ func Last[T any](v []T) (x T) {
 	return x
 }
 
+// Map is f of each value.
+func Map[T, U any](values []T, f func(v T) U) []U {
+	list := make([]U, len(values))
+	for i, v := range values {
+		list[i] = f(v)
+	}
+	return list
+}
+
 // Style returns a method's look in every figure, for plot.Series.Style, 0 for any other name. The
 // first seven, often together, differ in colour; the rest follow as registered.
 func Style(name string) int {

@@ -43,10 +43,7 @@ over the limit that the samples set.
 }
 
 func (t *tournament) head(before ...string) []string {
-	for _, b := range t.budgets {
-		before = append(before, fmt.Sprint(b))
-	}
-	return before
+	return append(before, kit.Map(t.budgets, func(b uint64) string { return fmt.Sprint(b) })...)
 }
 
 func (t *tournament) comparisonTable(e *entrant, rows []row, best rivals) [][]string {

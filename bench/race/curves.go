@@ -137,10 +137,7 @@ func bottom(curves []curve) float64 {
 }
 
 func (t *tournament) curves(w io.Writer) error {
-	var at []float64
-	for _, m := range t.marks {
-		at = append(at, float64(m))
-	}
+	at := kit.Map(t.marks, func(m uint64) float64 { return float64(m) })
 	caption := fmt.Sprintf("Mean over %d trials from random starts.", t.trials)
 	if t.median {
 		caption = fmt.Sprintf("Median over %d trials from random starts. Bands: quartiles.", t.trials)

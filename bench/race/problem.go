@@ -171,6 +171,14 @@ func newTable(name string, parts []*data.Data, sources ...kit.Source) (table, er
 	return table{parts[0], parts[1], sources, "features of " + name + ": " + kit.Features(scaler, "the training rows")}, nil
 }
 
+func dataName(file string) string {
+	name := strings.TrimSuffix(filepath.Base(file), ".gz")
+	for _, ending := range []string{".csv", ".svm", ".libsvm", ".svmlight"} {
+		name = strings.TrimSuffix(name, ending)
+	}
+	return name
+}
+
 // halves splits at most rows rows of a file at random, once.
 func halves(file string, rows int, seed uint64) func() (table, error) {
 	return sync.OnceValues(func() (t table, err error) {
@@ -189,7 +197,7 @@ func halves(file string, rows int, seed uint64) func() (table, error) {
 		if err != nil {
 			return t, err
 		}
-		return newTable(kit.DataName(file), parts, origin)
+		return newTable(dataName(file), parts, origin)
 	})
 }
 
@@ -217,7 +225,7 @@ func onFiles(files []string, rows int, seed uint64, kind string, boxes ...weight
 	for _, file := range files {
 		load := halves(file, rows, seed)
 		for _, w := range boxes {
-			name := kit.DataName(file) + kind
+			name := dataName(file) + kind
 			if len(boxes) > 1 {
 				name += w.String()
 			}

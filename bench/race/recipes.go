@@ -36,11 +36,10 @@ type place struct {
 	set       bilevel.Set
 }
 
-func made(recipes []recipe, seed uint64) (list []maker) {
-	for _, r := range recipes {
-		list = append(list, maker{r.name, func() (*problem, error) { return r.problem(seed) }})
-	}
-	return list
+func made(recipes []recipe, seed uint64) []maker {
+	return kit.Map(recipes, func(r recipe) maker {
+		return maker{r.name, func() (*problem, error) { return r.problem(seed) }}
+	})
 }
 
 func (r recipe) problem(seed uint64) (*problem, error) {

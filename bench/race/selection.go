@@ -133,11 +133,8 @@ func entrants() (list []*entrant) {
 	return slices.Insert(list, 1, stable("STABLE-paper", plain), stable("STABLE-guarded", guarded))
 }
 
-func names(list []*entrant) (names []string) {
-	for _, e := range list {
-		names = append(names, e.Name)
-	}
-	return names
+func names(list []*entrant) []string {
+	return kit.Map(list, func(e *entrant) string { return e.Name })
 }
 
 // lineup returns the entrants of some names, or "all" or "untuned" ones. Variants enter by name only.

@@ -273,9 +273,8 @@ func (t *tournament) run(ctx context.Context, p *problem, m bilevel.Method, seed
 }
 
 // spread returns n sample counts up to budget, evenly spaced on a logarithmic axis from budget/200.
-func spread(budget uint64, n int) (marks []uint64) {
-	for _, v := range kit.Ratios(float64(budget)/200, float64(budget), n) {
-		marks = append(marks, max(2, uint64(math.Round(v))))
-	}
-	return marks
+func spread(budget uint64, n int) []uint64 {
+	return kit.Map(kit.Ratios(float64(budget)/200, float64(budget), n), func(v float64) uint64 {
+		return max(2, uint64(math.Round(v)))
+	})
 }

@@ -169,11 +169,8 @@ func fit(groups []reading, error, cost int) (f fitted) {
 	if !(f.to < f.from) {
 		return fitted{exponent: kit.Estimate{Mean: math.NaN(), Half: math.Inf(1)}}
 	}
-	samplesTo := func(r reading, eps []float64) (n []float64) {
-		for _, e := range eps {
-			n = append(n, kit.Reach(r[cost], r[error], e))
-		}
-		return n
+	samplesTo := func(r reading, eps []float64) []float64 {
+		return kit.Map(eps, func(e float64) float64 { return kit.Reach(r[cost], r[error], e) })
 	}
 	eps := kit.Ratios(f.from, f.to, fitPoints)
 	f.eps = kit.Ratios(0.999*hi, f.to, 40)
@@ -195,11 +192,8 @@ func fit(groups []reading, error, cost int) (f fitted) {
 	return f
 }
 
-func inverses(v []float64) (u []float64) {
-	for _, x := range v {
-		u = append(u, 1/x)
-	}
-	return u
+func inverses(v []float64) []float64 {
+	return kit.Map(v, func(x float64) float64 { return 1 / x })
 }
 
 func (c *complexity) report(w io.Writer) error {

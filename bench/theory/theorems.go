@@ -100,11 +100,7 @@ func (r *rates) plan(g *regime, v *variant) {
 func decay(v *variant, of int) (s plot.Series, exponent, late kit.Estimate) {
 	groups, _ := joined(v.trials)
 	for i, mark := range v.marks {
-		var values []float64
-		for _, g := range groups {
-			values = append(values, g[of][i])
-		}
-		e := kit.MeanOf(values)
+		e := kit.MeanOf(kit.Map(groups, func(g reading) float64 { return g[of][i] }))
 		s.X, s.Y = append(s.X, float64(mark)), append(s.Y, e.Mean)
 		factor := math.Exp(e.Half / e.Mean) // the interval of the logarithm, to first order
 		s.Lo, s.Hi = append(s.Lo, e.Mean/factor), append(s.Hi, e.Mean*factor)
@@ -115,11 +111,7 @@ func decay(v *variant, of int) (s plot.Series, exponent, late kit.Estimate) {
 		skip++
 	}
 	from := func(i int) kit.Estimate {
-		var p []float64
-		for _, g := range groups {
-			p = append(p, kit.Exponent(s.X[i:], g[of][i:]))
-		}
-		return kit.MeanOf(p)
+		return kit.MeanOf(kit.Map(groups, func(g reading) float64 { return kit.Exponent(s.X[i:], g[of][i:]) }))
 	}
 	return s, from(min(skip, n-3)), from(n - 3)
 }

@@ -93,13 +93,8 @@ func tableOf(stdout string) string {
 	return regexp.MustCompile(`(?m)^(time|wrote|goes on).*\n+`).ReplaceAllString(stdout, "")
 }
 
-func filesIn(t *testing.T, dir, pattern string) (names []string) {
-	t.Helper()
-	paths := kit.Must(filepath.Glob(filepath.Join(dir, pattern)))
-	for _, path := range paths {
-		names = append(names, filepath.Base(path))
-	}
-	return names
+func filesIn(dir, pattern string) []string {
+	return kit.Map(kit.Must(filepath.Glob(filepath.Join(dir, pattern))), filepath.Base)
 }
 
 func readText(t *testing.T, path ...string) string {
@@ -140,7 +135,7 @@ func TestMainJobGoesOn(t *testing.T) {
 		got, _ := ok(t, append(args, "-out", dir)...)
 		assert.Regexp(t, `goes on at step [1-9]\d* of 1500`, got)
 		assert.Equal(t, tableOf(want), tableOf(got))
-		assert.Equal(t, []string{"tuning.csv", "tuning.svg"}, filesIn(t, dir, "*"))
+		assert.Equal(t, []string{"tuning.csv", "tuning.svg"}, filesIn(dir, "*"))
 	}
 	for _, asked := range []int{0, 1, 10, 160, 200} {
 		dir := t.TempDir()
@@ -151,7 +146,7 @@ func TestMainJobGoesOn(t *testing.T) {
 	alive, killed := t.TempDir(), t.TempDir()
 	copied := func() { require.NoError(t, os.CopyFS(killed, os.DirFS(alive))) }
 	bench(&countdown{context.Background(), 30, copied}, append(args, "-out", alive, "-save", "1ns")...)
-	kept := filesIn(t, killed, "*.checkpoint")
+	kept := filesIn(killed, "*.checkpoint")
 	require.Len(t, kept, 1)
 	require.NoError(t, os.WriteFile(filepath.Join(killed, "."+kept[0]+".1.tmp"), []byte("torn"), 0o644))
 	goesOn(killed)
@@ -167,12 +162,12 @@ func TestTuneGoesOn(t *testing.T) {
 		stdout, _ := ok(t, append(args, "-out", dir)...)
 		assert.Contains(t, stdout, "goes on at step")
 		assert.Equal(t, readText(t, whole, "model.json"), readText(t, dir, "model.json"))
-		assert.Equal(t, []string{"model.json", "tune.csv", "tune.svg"}, filesIn(t, dir, "*"))
+		assert.Equal(t, []string{"model.json", "tune.csv", "tune.svg"}, filesIn(dir, "*"))
 	}
 	for _, args := range [][]string{{"tune", data, "-folds", "3"}, append(args, "-save", "0")} {
 		dir := t.TempDir()
 		interrupt(t, 100, dir, args...)
-		assert.Empty(t, filesIn(t, dir, "*.checkpoint*"))
+		assert.Empty(t, filesIn(dir, "*.checkpoint*"))
 	}
 	t.Chdir(t.TempDir())
 	require.NoError(t, os.WriteFile(".old", nil, 0o644))
@@ -220,7 +215,7 @@ func TestMainJobRefuses(t *testing.T) {
 	dir := t.TempDir()
 	args := []string{"-data", writeText(t, "small.csv", table(",")), "-steps", "1000"}
 	assert.Contains(t, interrupt(t, 10, dir, args...), "nothing to compare: x is not fitted")
-	path := filepath.Join(dir, filesIn(t, dir, "*.checkpoint")[0])
+	path := filepath.Join(dir, filesIn(dir, "*.checkpoint")[0])
 	good := readText(t, path)
 	args = append(args, "-out", dir)
 	for _, at := range []int{0, 9, 100, len(good) / 2, len(good) - 1} {
@@ -344,7 +339,7 @@ func TestTuneInterrupted(t *testing.T) {
 	require.NoError(t, os.WriteFile(path, []byte(before), 0o644))
 	interrupt(t, 70, dir, "tune", cancer, "-steps", "20000", "-fresh")
 	assert.Equal(t, before, readText(t, path), "a finished model stays")
-	assert.Len(t, filesIn(t, dir, "cut-*"), 3)
+	assert.Len(t, filesIn(dir, "cut-*"), 3)
 	interrupt(t, 0, dir, "tune", cancer, "-fresh")
 	assert.Equal(t, before, readText(t, path))
 }

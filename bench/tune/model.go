@@ -196,10 +196,8 @@ func (m *model) check() error {
 
 func isFinite(values ...float64) bool { return mat.NotFinite(values) < 0 }
 
-func (m *model) names() (list []string) {
-	for _, f := range m.Features {
-		list = append(list, f.Name)
-	}
+func (m *model) names() []string {
+	list := kit.Map(m.Features, func(f feature) string { return f.Name })
 	if strings.Join(list, "") == "" {
 		return nil
 	}

@@ -27,11 +27,8 @@ func cells(text string) [][]string {
 	return kit.Must(csv.NewReader(strings.NewReader(text)).ReadAll())
 }
 
-func numbers(rows [][]string, column int) (values []float64) {
-	for _, row := range rows[1:] {
-		values = append(values, kit.Must(strconv.ParseFloat(row[column], 64)))
-	}
-	return values
+func numbers(rows [][]string, column int) []float64 {
+	return kit.Map(rows[1:], func(row []string) float64 { return kit.Must(strconv.ParseFloat(row[column], 64)) })
 }
 
 func withoutLast(text string) string {

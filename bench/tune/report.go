@@ -253,11 +253,7 @@ func ranks(values []float64) []float64 {
 }
 
 func quoted(names []string) string {
-	list := make([]string, len(names))
-	for i, name := range names {
-		list[i] = strconv.Quote(name)
-	}
-	return some(list)
+	return some(kit.Map(names, strconv.Quote))
 }
 
 func some(names []string) string {

@@ -336,10 +336,7 @@ func (t *search) begin(lambda float64) (err error) {
 		return err
 	}
 	if t.engine, err = t.newEngine(t.problem, saa.Newton{}, x0, y0); err == nil && t.every > 0 {
-		var sums []string
-		for _, f := range t.files {
-			sums = append(sums, f.SHA256)
-		}
+		sums := kit.Map(t.files, func(f dataFile) string { return f.SHA256 })
 		t.engine.path = t.checkpoint(kit.Build(), sums...)
 	}
 	return err

@@ -110,11 +110,7 @@ func Zoo(ctx context.Context, args []string, out kit.Terminal) error {
 		if err != nil {
 			return err
 		}
-		var list []result
-		for _, t := range tasks {
-			list = append(list, done[t.Key])
-		}
-		return o.report(out.Stdout, list)
+		return o.report(out.Stdout, kit.Map(tasks, func(t kit.Task[result]) result { return done[t.Key] }))
 	})
 }
 

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"text/tabwriter"
+
+	"stable/bench/kit"
 )
 
 const (
@@ -79,10 +81,7 @@ func quantiles(list []float64, shares ...float64) string {
 	if len(list) == 0 {
 		return "–"
 	}
-	var text []string
-	for _, q := range shares {
-		text = append(text, fmt.Sprintf("%.3g", quantile(list, q)))
-	}
+	text := kit.Map(shares, func(q float64) string { return fmt.Sprintf("%.3g", quantile(list, q)) })
 	return strings.Join(text, "  ")
 }
 
@@ -276,10 +275,7 @@ func (o *options) worst(w io.Writer, ran []result) {
 }
 
 func (o *outcome) text(stream bool) string {
-	var left []float64
-	for _, e := range o.Error {
-		left = append(left, e/o.Gap)
-	}
+	left := kit.Map(o.Error, func(e float64) float64 { return e / o.Gap })
 	s := fmt.Sprintf("F − F₀ %.2g of %.2g", o.Rise, o.Gap)
 	switch {
 	case o.Failed != "":
