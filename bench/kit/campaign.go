@@ -16,12 +16,13 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 )
 
 // Campaign does tasks on all cores and keeps their results in a file, its ledger, after their
-// identity. A torn last line is dropped, also where another process is writing it, and is done again; any
-// other defect is an error with its line. Whole lines are appended, so two processes on one campaign
-// waste work and spoil nothing; of two campaigns that begin one file at once, the next to read it says so.
+// identity. A torn last line is dropped; any other defect is an error with its line. Whole lines are
+// appended, so two processes on one campaign waste work and spoil nothing; of two campaigns that
+// begin one file at once, the next to read it says so.
 type Campaign[R any] struct {
 	file *os.File
 	done map[string]R
@@ -124,23 +125,36 @@ func openLedger[R any](path string, id Identity) (*Campaign[R], error) {
 		return nil, err
 	}
 	c := &Campaign[R]{done: map[string]R{}}
-	whole, size, err := readLedger(path, id, c.done)
+	empty, err := c.load(path, id)
 	if err != nil {
 		return nil, err
 	}
 	if c.file, err = os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o644); err != nil {
 		return nil, err
 	}
-	if whole < size {
-		err = os.Truncate(path, int64(whole))
-	}
-	if whole == 0 && err == nil {
-		err = c.write(id)
-	}
-	if err != nil {
-		return nil, errors.Join(err, c.file.Close())
+	if empty {
+		if err := c.write(id); err != nil {
+			return nil, errors.Join(err, c.file.Close())
+		}
 	}
 	return c, nil
+}
+
+// pause tells a torn line from one that another process is writing.
+var pause = func() { time.Sleep(50 * time.Millisecond) }
+
+// load reads the file's records, cuts a torn line off, and says whether nothing is left.
+func (c *Campaign[R]) load(path string, id Identity) (empty bool, err error) {
+	for torn := -1; ; pause() {
+		whole, size, err := readLedger(path, id, c.done)
+		if err != nil || whole == size {
+			return whole == 0, err
+		}
+		if size == torn {
+			return whole == 0, os.Truncate(path, int64(whole))
+		}
+		torn = size
+	}
 }
 
 // readLedger adds the results in a file, if there is one, to done, and returns the lengths of all but

@@ -185,6 +185,8 @@ func TestLedgerRefuses(t *testing.T) {
 
 	moved := Identity{Options: "one", Data: []Source{{"/elsewhere/x", "123"}}, Build: "b"}
 	require.NoError(t, moved.check(path, one), "the same data under another name")
+	defer func(old func()) { pause = old }(pause)
+	pause = func() {}
 	for cut := range len(whole) { // torn anywhere
 		require.NoError(t, os.WriteFile(path, whole[:cut], 0o644))
 		l := Must(openLedger[[]float64](path, one))
@@ -197,24 +199,42 @@ func TestLedgerRefuses(t *testing.T) {
 	}
 }
 
-// Two processes append to a ledger. One of another run is told, and a finished one gives way to it.
+// Two processes append to a ledger while others open it; a line half written is waited for.
 func TestLedgerOfTwo(t *testing.T) {
 	path, id := filepath.Join(t.TempDir(), "x.ledger"), Identity{Options: "one", Build: "b"}
 	both := [2]*Campaign[int]{Must(openLedger[int](path, id)), Must(openLedger[int](path, id))}
 	require.NoError(t, both[1].write(id))
-	want := map[string]int{}
-	for i := range 9 {
+	want, done := map[string]int{}, make(chan error)
+	for i := range 2000 {
 		want[fmt.Sprint(i)] = i
-		require.NoError(t, both[i%3%2].put(fmt.Sprint(i), i))
 	}
+	go func() {
+		var err error
+		for i := range 2000 {
+			err = errors.Join(err, both[i%3%2].put(fmt.Sprint(i), i))
+		}
+		done <- errors.Join(err, both[0].close(), both[1].close())
+	}()
+	for busy := true; busy; {
+		select {
+		case err := <-done:
+			require.NoError(t, err)
+			busy = false
+		default:
+			require.NoError(t, Must(openLedger[int](path, id)).close())
+		}
+	}
+	whole := Must(os.ReadFile(path))
+	require.NoError(t, os.Truncate(path, int64(len(whole)-5)))
+	defer func(old func()) { pause = old }(pause)
+	pause = func() { Must(0, os.WriteFile(path, whole, 0o644)) }
 	l := Must(openLedger[int](path, id))
 	assert.Equal(t, want, l.done)
-	require.NoError(t, l.write(Identity{Options: "two", Build: "b"})) // began it, too
-	require.NoError(t, errors.Join(l.close(), both[0].close(), both[1].close()))
+	require.NoError(t, errors.Join(l.write(Identity{Options: "two", Build: "b"}), l.close())) // began it, too
 	_, err := openLedger[int](path, id)
 	assert.ErrorContains(t, err, "belongs to another run, with other options (two)")
 
-	o := Common{Out: t.TempDir()}
+	o := Common{Out: t.TempDir()} // one that is finished gives way
 	for i := range 3 {
 		id := Identity{Options: strconv.Itoa(i / 2)}
 		require.NoError(t, Play(o, "x", id, func(c *Campaign[int]) error {
