@@ -135,12 +135,12 @@ func newRecords(b *bufio.Reader) *records {
 	rd := &records{limit: recordReader{r: b}, line: 1}
 	above, sep := skipRemarks(b), separator(b)
 	if sep == ' ' {
-		rd.limit.r = &singleBlanks{r: b}
+		rd.limit.r = &tabsToBlanks{r: b}
 	}
 	rd.limit.r = io.MultiReader(strings.NewReader(above), rd.limit.r)
 	rd.csv = csv.NewReader(&rd.limit)
 	rd.csv.ReuseRecord, rd.csv.FieldsPerRecord = true, -1
-	rd.csv.Comma, rd.csv.TrimLeadingSpace = sep, sep != '\t' && sep != ' '
+	rd.csv.Comma, rd.csv.TrimLeadingSpace = sep, sep != '\t'
 	return rd
 }
 
@@ -151,6 +151,9 @@ func (rd *records) next() ([]string, error) {
 		return nil, err
 	}
 	rd.line, _ = rd.csv.FieldPos(0)
+	if n := len(record) - 1; n > 0 && rd.csv.Comma == ' ' && record[n] == "" { // a blank at the end of the line
+		record = record[:n]
+	}
 	return record, nil
 }
 
@@ -206,33 +209,20 @@ func unquoted(line []byte) (s string) {
 	return s
 }
 
-type singleBlanks struct {
-	r                  *bufio.Reader
-	quoted, begun, gap bool // in quotes, after a word of the line, after a blank
+// tabsToBlanks turns tabs outside of quotes into blanks.
+type tabsToBlanks struct {
+	r      io.Reader
+	quoted bool
 }
 
-func (b *singleBlanks) Read(p []byte) (n int, err error) {
-	for n < len(p) {
-		c, err := b.r.ReadByte()
-		if err != nil {
-			return n, err
+func (b *tabsToBlanks) Read(p []byte) (int, error) {
+	n, err := b.r.Read(p)
+	for i, c := range p[:n] {
+		if b.quoted = b.quoted != (c == '"'); c == '\t' && !b.quoted {
+			p[i] = ' '
 		}
-		if !b.quoted && (c == ' ' || c == '\t' || c == '\r') {
-			b.gap = b.begun
-			continue
-		}
-		if b.gap && c != '\n' {
-			c = ' '
-			b.r.UnreadByte()
-		} else {
-			b.quoted = b.quoted != (c == '"')
-			b.begun = c != '\n' || b.quoted
-		}
-		b.gap = false
-		p[n] = c
-		n++
 	}
-	return n, nil
+	return n, err
 }
 
 func decimalPoints(fields []string) {

@@ -172,7 +172,7 @@ func ReadLIBSVM(r io.Reader, name string, opt ReadOptions) (*Data, error) {
 	s.Buffer(make([]byte, 1<<16), maxLine)
 	line := 1
 	for ; s.Scan() && s.Err() == nil; line++ { // with an error comes a torn line
-		if err := d.row(words{s.Bytes()}, lab, &opt); err != nil {
+		if err := d.row(s.Bytes(), lab, &opt); err != nil {
 			return nil, syntaxError(name, line, err)
 		}
 	}
@@ -188,50 +188,28 @@ func ReadLIBSVM(r io.Reader, name string, opt ReadOptions) (*Data, error) {
 	return d, nil
 }
 
-type words struct{ rest []byte }
-
-func (w *words) next() ([]byte, error) {
-	line, i := w.rest, 0
-	for i < len(line) && (line[i] == ' ' || line[i]-'\t' <= '\r'-'\t') {
-		i++
-	}
-	end := i
-	for end < len(line) && line[end] > ' ' {
-		end++
-	}
-	switch {
-	case i == len(line) || line[i] == '#':
-		return nil, nil
-	case end == i:
-		return nil, fmt.Errorf("control character %#02x", line[i])
-	}
-	w.rest = line[end:]
-	return line[i:end], nil
-}
-
-func (d *Data) row(line words, lab *labels, opt *ReadOptions) error {
-	t, err := line.next()
-	if t == nil {
-		return err
-	}
-	label, pairs := 0.0, bytes.IndexByte(t, ':') >= 0
-	switch {
-	case opt.Unlabelled:
-	case pairs:
-		return marked{fmt.Errorf("label before %s: %w", quote(t), ErrMissing), ErrLabel}
-	default:
-		if _, err = parseFloat(t); err != nil {
-			return marked{fmt.Errorf("label %s: %w", quote(t), err), ErrLabel}
+func (d *Data) row(line []byte, lab *labels, opt *ReadOptions) (err error) {
+	text, _, _ := bytes.Cut(line, []byte("#"))
+	label, first, last := 0.0, true, 0
+	for t := range bytes.FieldsSeq(text) {
+		if first {
+			first = false
+			pairs := bytes.IndexByte(t, ':') >= 0
+			switch {
+			case pairs && !opt.Unlabelled:
+				return marked{fmt.Errorf("label before %s: %w", quote(t), ErrMissing), ErrLabel}
+			case !opt.Unlabelled:
+				if _, err := parseFloat(t); err != nil {
+					return marked{fmt.Errorf("label %s: %w", quote(t), err), ErrLabel}
+				}
+				if label, err = labelOf(lab, t); err != nil {
+					return marked{err, ErrLabel}
+				}
+			}
+			if !pairs {
+				continue
+			}
 		}
-		if label, err = labelOf(lab, t); err != nil {
-			return marked{err, ErrLabel}
-		}
-	}
-	if !pairs {
-		t, err = line.next()
-	}
-	last := 0
-	for ; t != nil; t, err = line.next() {
 		index, value, err := pair(t)
 		switch {
 		case err != nil:
@@ -248,11 +226,10 @@ func (d *Data) row(line words, lab *labels, opt *ReadOptions) error {
 			d.Col, d.Val = append(d.Col, int32(index-1)), append(d.Val, value)
 		}
 	}
-	if err != nil {
-		return err
+	if !first {
+		d.Dim = max(d.Dim, last)
+		d.Label, d.RowPtr = append(d.Label, label), append(d.RowPtr, len(d.Col))
 	}
-	d.Dim = max(d.Dim, last)
-	d.Label, d.RowPtr = append(d.Label, label), append(d.RowPtr, len(d.Col))
 	return nil
 }
 

@@ -185,7 +185,7 @@ func TestReadLIBSVMRefuses(t *testing.T) {
 		{"x 1:1\n", none, 1, "label", "label number"},
 		{"nan 1:1\n", none, 1, "NaN", "label nan"},
 		{"1 1:1\n2 1:1\n-2 1:1\n", none, 3, "third label", "label third"},
-		{"1 1:1\x00\n", none, 1, "control character", ""},
+		{"1 1:1\x00\n", none, 1, `"1:1\x00": not a number`, "number"},
 		{"1 9:1\n", ReadOptions{Dim: 8}, 1, "above the dimension 8", ""},
 	})
 	_, err := ReadLIBSVM(io.MultiReader(strings.NewReader("1 1:1\n"), zeros{}), "endless", none)
