@@ -305,33 +305,22 @@ func (m *rsvrb) Step(it *bilevel.Iteration) error {
 	if err := it.UseSteps(alpha, beta, tau); err != nil {
 		return err
 	}
-	if err := m.track(it, tau); err != nil {
-		return err
-	}
-	if err := m.est.Hypergradient(m.h, m.u.est, m.w.est); err != nil {
-		return err
-	}
-	copy(m.xOld, it.X())
-	copy(m.yOld, it.Y())
-	it.MoveX(alpha, m.h)
-	it.MoveY(beta, m.d.est)
-	return nil
-}
-
-func (m *rsvrb) track(it *bilevel.Iteration, tau float64) error {
 	s, xi, phi := m.begin(it), it.DrawXi(0), m.est.Draw(it, m.InitBatch)
 	if it.K() > 0 {
 		s.GradF(m.u.old, m.w.old, m.xOld, m.yOld, xi)
 		s.GradG(m.d.old, m.xOld, m.yOld, phi)
 	}
-	if s.err == nil {
-		s.err = m.est.Track(it, tau, phi)
-	}
+	s.do(func() error { return m.est.Track(it, tau, phi) })
 	s.GradF(m.u.now, m.w.now, it.X(), it.Y(), xi)
 	s.GradG(m.d.now, it.X(), it.Y(), phi)
 	m.u.update(tau)
 	m.w.update(tau)
 	m.d.update(tau)
+	s.do(func() error { return m.est.Hypergradient(m.h, m.u.est, m.w.est) })
+	copy(m.xOld, it.X())
+	copy(m.yOld, it.Y())
+	s.MoveX(alpha, m.h)
+	s.MoveY(beta, m.d.est)
 	return s.err
 }
 

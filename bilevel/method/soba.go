@@ -76,7 +76,9 @@ func (m *soba) lower(s *step, g []float64, phi []bilevel.Sample) {
 }
 
 func (m *soba) lowerAt(s *step, g, x, y, v []float64, phi []bilevel.Sample) {
-	s.JointG(g[:m.dy], g[m.dy:2*m.dy], g[2*m.dy:], x, y, v, phi)
+	s.do(func() error {
+		return s.Oracle().JointG(g[:m.dy], g[m.dy:2*m.dy], g[2*m.dy:], x, y, v, phi)
+	})
 }
 
 func (m *soba) move(s *step) {

@@ -110,10 +110,6 @@ func (s *step) CrossVecG(dst, x, y, v []float64, phi []bilevel.Sample) {
 	s.do(func() error { return s.Oracle().CrossVecG(dst, x, y, v, phi) })
 }
 
-func (s *step) JointG(gy, hv, cv, x, y, v []float64, phi []bilevel.Sample) {
-	s.do(func() error { return s.Oracle().JointG(gy, hv, cv, x, y, v, phi) })
-}
-
 func (s *step) DrawXi(n int) (xi []bilevel.Sample) {
 	s.do(func() error { xi = s.Iteration.DrawXi(n); return nil })
 	return xi
