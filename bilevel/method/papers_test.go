@@ -289,8 +289,7 @@ func (p *plainSABA) step(r *reader, k int, x, y, v []float64) {
 func TestSABAPassesOverZeros(t *testing.T) {
 	run := func(zero float64) bilevel.Result {
 		m, opt := SABA{Alpha: alphaOf, Beta: betaOf}, bilevel.Options{LowerBatch: 2}
-		s := bileveltest.Must(bilevel.New(late{newProducts(0.3), zero}, m, opt))
-		r := bileveltest.Must(s.Run(t.Context(), bilevel.Run{Steps: 60}))
+		r := ends(t, late{newProducts(0.3), zero}, m, opt, bilevel.Run{Steps: 60})
 		r.Elapsed = 0
 		return r
 	}

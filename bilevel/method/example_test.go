@@ -1,0 +1,20 @@
+package method_test
+
+import (
+	"fmt"
+
+	"stable/bilevel/method"
+)
+
+// The registry is a list of all methods: here, of those without step sizes to choose.
+func ExampleRegistry() {
+	for _, e := range method.Registry() {
+		if e.Untuned {
+			fmt.Println(e.Name)
+		}
+	}
+	// Output:
+	// SAA-Newton
+	// S-TFBO
+	// HOAG
+}
