@@ -26,10 +26,8 @@ func TestParseFloat(t *testing.T) {
 		"0.1000000000000000055511151231257827021181583404541015625", "123456789012345678901234567890",
 		"18446744073709551616", "99999999999999999999",
 	} {
-		want, err := strconv.ParseFloat(s, 64)
-		require.NoError(t, err)
-		got, err := parseFloat([]byte(s))
-		require.NoError(t, err, s)
+		want := must(strconv.ParseFloat(s, 64))
+		got := must(parseFloat([]byte(s)))
 		assert.Equal(t, math.Float64bits(want), math.Float64bits(got), s)
 	}
 	for s, want := range map[string]error{
@@ -61,14 +59,12 @@ func TestReadLIBSVM(t *testing.T) {
 	} {
 		for _, r := range []io.Reader{strings.NewReader(text), iotest.OneByteReader(strings.NewReader(text)),
 			iotest.DataErrReader(strings.NewReader(text))} {
-			got, err := ReadLIBSVM(r, "t", ReadOptions{})
-			require.NoError(t, err, name)
+			got := must(ReadLIBSVM(r, "t", ReadOptions{}))
 			require.Equal(t, want, got, name)
 			require.NoError(t, got.Check())
 		}
 	}
-	d, err := ReadLIBSVM(strings.NewReader("3.5 1:1\n-2 2:1\n0 3:1\n"), "t", ReadOptions{Regression: true, Dim: 7})
-	require.NoError(t, err)
+	d := must(ReadLIBSVM(strings.NewReader("3.5 1:1\n-2 2:1\n0 3:1\n"), "t", ReadOptions{Regression: true, Dim: 7}))
 	assert.Equal(t, []float64{3.5, -2, 0}, d.Label)
 	assert.Equal(t, 7, d.Dim)
 	assert.Nil(t, d.Classes)
@@ -79,8 +75,7 @@ func TestReadLIBSVM(t *testing.T) {
 		wide = fmt.Appendf(wide, " %d:%d", j, j)
 		values = append(values, float64(j))
 	}
-	d, err = ReadLIBSVM(bytes.NewReader(wide), "t", ReadOptions{})
-	require.NoError(t, err)
+	d = must(ReadLIBSVM(bytes.NewReader(wide), "t", ReadOptions{}))
 	require.Equal(t, values, d.Val)
 }
 
@@ -90,21 +85,19 @@ func TestOpen(t *testing.T) {
 		"c.csv": csv, "d.gz": csv, "d.CSV.gz": csv, "e": "\xef\xbb\xbf# a, b\n\n" + csv, "f": "# a, b\n" + svm} {
 		raw := []byte(text)
 		if strings.HasSuffix(name, ".gz") {
-			raw = compress(t, raw)
+			raw = compress(raw)
 		}
-		d, err := Read(bytes.NewReader(raw), name, ReadOptions{})
-		require.NoError(t, err, name)
+		d := must(Read(bytes.NewReader(raw), name, ReadOptions{}))
 		assert.Equal(t, []int32{0, 1}, d.Col)
 		assert.Equal(t, []float64{2, 3}, d.Val)
 		assert.Equal(t, []float64{1, -1}, d.Label)
 	}
 	const packed = "BZh91AY&SY\xc3\xff\x1c\x1b\x00\x00\x05\x59\x80\x00\x10\x00\x04\x70\x00\x20\x00\x00\x20\x20\x00" +
 		"\x21\xa1\xa6\xd0\x86\x00\x7e\xa0\x23\x36\x8b\xb9\x22\x9c\x28\x48\x61\xff\x8e\x0d\x80"
-	d, err := Read(strings.NewReader(packed), "e.csv.bz2", ReadOptions{})
-	require.NoError(t, err)
+	d := must(Read(strings.NewReader(packed), "e.csv.bz2", ReadOptions{}))
 	assert.Equal(t, []float64{1, 2}, d.Val)
-	many := compress(t, []byte(strings.Repeat("1 1:0.123 7:9\n-1 3:4\n", 5000)))
-	_, err = Read(bytes.NewReader(many[:len(many)/2]), "torn", ReadOptions{})
+	many := compress([]byte(strings.Repeat("1 1:0.123 7:9\n-1 3:4\n", 5000)))
+	_, err := Read(bytes.NewReader(many[:len(many)/2]), "torn", ReadOptions{})
 	var se *SyntaxError
 	require.ErrorAs(t, err, &se)
 	require.ErrorIs(t, err, io.ErrUnexpectedEOF)
@@ -138,8 +131,7 @@ func TestReadMemory(t *testing.T) {
 		var before, after runtime.MemStats
 		runtime.GC()
 		runtime.ReadMemStats(&before)
-		d, err := read()
-		require.NoError(t, err)
+		d := must(read())
 		runtime.GC()
 		runtime.ReadMemStats(&after)
 		stored := float64(12*len(d.Col) + 16*d.Rows())
@@ -150,17 +142,24 @@ func TestReadMemory(t *testing.T) {
 	}
 }
 
-func compress(t *testing.T, raw []byte) []byte {
+// must is bileveltest.Must, which imports this package.
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
+func compress(raw []byte) []byte {
 	var b bytes.Buffer
 	w := gzip.NewWriter(&b)
-	_, err := w.Write(raw)
-	require.NoError(t, err)
-	require.NoError(t, w.Close())
+	must(w.Write(raw))
+	must(0, w.Close())
 	return b.Bytes()
 }
 
 func TestRealData(t *testing.T) {
-	shipped := breastCancer(t)
+	shipped := must(Open(filepath.Join("..", "..", "..", "testdata", "breast_cancer.csv"), ReadOptions{LabelColumn: "diagnosis"}))
 	minus, plus := countClasses(shipped)
 	assert.Equal(t, []int{569, 30, 357, 212}, []int{shipped.Rows(), shipped.Dim, minus, plus})
 	assert.Equal(t, []string{"benign", "malignant"}, shipped.Classes)
@@ -182,8 +181,7 @@ func TestRealData(t *testing.T) {
 		if testing.Short() && c.rows > 1000 {
 			continue
 		}
-		d, err := Open(filepath.Join(dir, filepath.FromSlash(c.file)), ReadOptions{})
-		require.NoError(t, err)
+		d := must(Open(filepath.Join(dir, filepath.FromSlash(c.file)), ReadOptions{}))
 		require.NoError(t, d.Check())
 		minus, plus := countClasses(d)
 		assert.Equal(t, []int{c.rows, c.dim, c.minus, c.plus}, []int{d.Rows(), d.Dim, minus, plus}, c.file)
@@ -196,17 +194,8 @@ func countClasses(d *Data) (minus, plus int) {
 	return d.Rows() - plus, plus
 }
 
-func breastCancer(t testing.TB) *Data {
-	t.Helper()
-	d, err := Open(filepath.Join("..", "..", "..", "testdata", "breast_cancer.csv"), ReadOptions{LabelColumn: "diagnosis"})
-	require.NoError(t, err)
-	return d
-}
-
 func mustCSV(t *testing.T, text string, opt ReadOptions) *Data {
-	t.Helper()
-	d, err := ReadCSV(strings.NewReader(text), "t", opt)
-	require.NoError(t, err, text)
+	d := must(ReadCSV(strings.NewReader(text), "t", opt))
 	require.NoError(t, d.Check())
 	return d
 }
@@ -285,8 +274,7 @@ func TestReadCSV(t *testing.T) {
 		"blanks":          "\"mean radius\"  diagnosis \"area, worst\"\r\n 1.5\tmalignant  \t -2 \r\n\r\n0 benign 4",
 	} {
 		for _, r := range []io.Reader{strings.NewReader(text), iotest.OneByteReader(strings.NewReader(text))} {
-			got, err := ReadCSV(r, "t", ReadOptions{LabelColumn: "diagnosis", Dim: 2})
-			require.NoError(t, err, name)
+			got := must(ReadCSV(r, "t", ReadOptions{LabelColumn: "diagnosis", Dim: 2}))
 			require.Equal(t, want, got, name)
 		}
 	}

@@ -264,9 +264,7 @@ func random(seed uint64, n, dim int) *Data {
 }
 
 func apply(t *testing.T, s *Scaler, d *Data) *Data {
-	t.Helper()
-	z, err := s.Apply(d)
-	require.NoError(t, err)
+	z := must(s.Apply(d))
 	require.NoError(t, z.Check())
 	return z
 }
@@ -275,8 +273,7 @@ func TestSplitUsesEveryRowOnce(t *testing.T) {
 	d := random(1, 101, 12)
 	for name, split := range map[string]func(uint64, ...float64) ([]*Data, error){
 		"plain": d.Split, "stratified": d.SplitStratified} {
-		parts, err := split(7, 3, 1, 1)
-		require.NoError(t, err)
+		parts := must(split(7, 3, 1, 1))
 		var seen []int
 		for _, p := range parts {
 			require.NoError(t, p.Check())
@@ -291,8 +288,7 @@ func TestSplitUsesEveryRowOnce(t *testing.T) {
 		require.Len(t, slices.Compact(seen), 101, name)
 		assert.InDelta(t, 60.6, parts[0].Rows(), 1.5)
 		for seed, same := range map[uint64]bool{7: true, 8: false} {
-			again, err := split(seed, 3, 1, 1)
-			require.NoError(t, err)
+			again := must(split(seed, 3, 1, 1))
 			assert.Equal(t, same, assert.ObjectsAreEqual(parts, again), name)
 		}
 		for _, bad := range [][]float64{{}, {1, 0}, {1, -1}, {1, math.NaN()}, {math.Inf(1)}, {1, 1e-9},
@@ -302,13 +298,12 @@ func TestSplitUsesEveryRowOnce(t *testing.T) {
 		}
 	}
 	assert.Panics(t, func() { Join(d, &Data{Dim: d.Dim + 1, RowPtr: []int{0}}) })
-	parts, err := d.SplitStratified(7, 1, 1)
-	require.NoError(t, err)
+	parts := must(d.SplitStratified(7, 1, 1))
 	_, first := countClasses(parts[0])
 	_, second := countClasses(parts[1])
 	assert.InDelta(t, first, second, 1)
 	d.Label[5] = 0.5
-	_, err = d.SplitStratified(1, 1, 1)
+	_, err := d.SplitStratified(1, 1, 1)
 	assert.ErrorContains(t, err, "not a classification problem")
 }
 
