@@ -203,36 +203,32 @@ func TestFreeIntercept(t *testing.T) {
 	}
 	d = data.WithBias(d)
 	for free, want := range map[bool]float64{true: math.Log(3. / 37), false: 0} {
-		p := bileveltest.Must(New(d, d, Options{Lo: 1, Hi: 1e6, PenaliseIntercept: !free}))
-		x, y := make([]float64, p.dx), make([]float64, 4)
-		p.Uniform(x, 1e6)
-		require.NoError(t, p.Solution(y, x))
+		p, _, y := solved(t, d, Options{Lo: 1, Hi: 1e6, PenaliseIntercept: !free}, 1e6)
 		assert.InDelta(t, want, y[3], 2e-3)
 		assert.Equal(t, free, p.dx == 3)
 		assert.Equal(t, free, p.StrongConvexity() < 1)
 	}
 	d = threeClasses(d)
-	p := bileveltest.Must(New(d, d, Options{Loss: Softmax, Lo: 1, Hi: 1e6}))
-	x, y := make([]float64, 3), make([]float64, 12)
-	p.Uniform(x, 1e6)
-	require.NoError(t, p.Solution(y, x))
+	p, _, y := solved(t, d, Options{Loss: Softmax, Lo: 1, Hi: 1e6}, 1e6)
 	assert.InDeltaSlice(t, p.base, []float64{y[3], y[7], y[11]}, 1e-4)
 	assert.InDelta(t, 1, math.Exp(y[3])+math.Exp(y[7])+math.Exp(y[11]), 1e-4)
+}
+
+// solved returns the problem of d, and y*(x) where all features weigh lambda.
+func solved(t *testing.T, d *data.Data, o Options, lambda float64) (p *Problem, x, y []float64) {
+	p = bileveltest.Must(New(d, d, o))
+	x, y = make([]float64, p.dx), make([]float64, p.dy())
+	p.Uniform(x, lambda)
+	require.NoError(t, p.Solution(y, x))
+	return p, x, y
 }
 
 // Where rows are separable and on far scales, and where y* is 0 and g_yy all rounding.
 func TestSolutionAtItsLimits(t *testing.T) {
 	d := &data.Data{Dim: 2, RowPtr: []int{0, 2, 4, 5, 6}, Col: []int32{0, 1, 0, 1, 0, 1},
 		Val: []float64{1e3, 1, -1e3, 2, 1e-3, -1e5}, Label: []float64{1, -1, 1, -1}}
-	solve := func(d *data.Data, o Options, lambda float64) (p *Problem, x, y []float64) {
-		p = bileveltest.Must(New(d, d, o))
-		x, y = make([]float64, p.dx), make([]float64, d.Dim)
-		p.Uniform(x, lambda)
-		require.NoError(t, p.Solution(y, x))
-		return p, x, y
-	}
 	for _, lambda := range []float64{1e-12, 1e-6, 1} {
-		p, x, y := solve(d, Options{Lo: 1e-12, Hi: 1}, lambda)
+		p, x, y := solved(t, d, Options{Lo: 1e-12, Hi: 1}, lambda)
 		gy := make([]float64, 2)
 		require.NoError(t, p.GradG(gy, x, y, nil))
 		assert.LessOrEqual(t, mat.Norm(gy), 1e-12*p.truth.unit)
@@ -245,7 +241,7 @@ func TestSolutionAtItsLimits(t *testing.T) {
 		for i := range d.Label {
 			d.Label[i] = float64(1 - 2*(i/n))
 		}
-		_, _, y := solve(d, Options{Loss: Loss(seed % 2)}, 0.01)
+		_, _, y := solved(t, d, Options{Loss: Loss(seed % 2)}, 0.01)
 		assert.Less(t, mat.Norm(y), 1e-12)
 	}
 }

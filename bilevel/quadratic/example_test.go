@@ -9,27 +9,21 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"stable/bilevel"
+	"stable/bilevel/bileveltest"
 	"stable/bilevel/check"
 	"stable/bilevel/quadratic"
 	"stable/bilevel/saa"
 )
 
-func must[T any](v T, err error) T {
-	if err != nil {
-		panic(err)
-	}
-	return v
-}
-
 // A problem with a known solution: a method of one's own is measured against the truth.
 func Example() {
-	p := must(quadratic.New(quadratic.Options{Dx: 4, Dy: 6, Seed: 7, SigmaGy: 0.1, SigmaFy: 0.1}))
+	p := bileveltest.Must(quadratic.New(quadratic.Options{Dx: 4, Dy: 6, Seed: 7, SigmaGy: 0.1, SigmaFy: 0.1}))
 	_, best := p.Optimum()
-	s := must(bilevel.New(p, saa.Newton{}, bilevel.Options{}))
-	start := must(p.Objective(nil, s.X())) - best
-	must(s.Run(context.Background(), bilevel.Run{Steps: 5000}))
+	s := bileveltest.Must(bilevel.New(p, saa.Newton{}, bilevel.Options{}))
+	start := bileveltest.Must(p.Objective(nil, s.X())) - best
+	bileveltest.Must(s.Run(context.Background(), bilevel.Run{Steps: 5000}))
 	fmt.Println(s)
-	fmt.Println("F − F* below a thousandth of the start's:", must(p.Objective(nil, s.X()))-best < start/1000)
+	fmt.Println("F − F* below a thousandth of the start's:", bileveltest.Must(p.Objective(nil, s.X()))-best < start/1000)
 	// Output:
 	// SAA-Newton at step 5000, after 5000 samples of ξ and 5000 of φ
 	// F − F* below a thousandth of the start's: true
@@ -38,7 +32,7 @@ func Example() {
 func TestVariantsPassTheChecks(t *testing.T) {
 	for name, o := range quadratic.Variants() {
 		t.Run(name, func(t *testing.T) {
-			r := must(check.Problem(must(quadratic.New(o)), check.Options{Points: 1, MuG: 1, Samples: 4000}))
+			r := bileveltest.Must(check.Problem(bileveltest.Must(quadratic.New(o)), check.Options{Points: 1, MuG: 1, Samples: 4000}))
 			require.NoError(t, r.Err(), r)
 			oracles := map[string]bool{}
 			for _, p := range r.Passed {
