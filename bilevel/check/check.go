@@ -39,7 +39,6 @@ package check
 import (
 	"cmp"
 	"errors"
-	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -77,9 +76,6 @@ type Options struct {
 // another by it: a mistake has one name.
 func Problem(p bilevel.Problem, o Options) (*Report, error) {
 	dx, dy := p.Dims()
-	if dx < 1 || dy < 1 {
-		return nil, fmt.Errorf("check: Dims are %d and %d, want ≥ 1", dx, dy)
-	}
 	if err := o.complete(dx, dy); err != nil {
 		return nil, err
 	}
@@ -115,6 +111,9 @@ func Problem(p bilevel.Problem, o Options) (*Report, error) {
 }
 
 func (o *Options) complete(dx, dy int) error {
+	if err := option.Dims(dx, dy); err != nil {
+		return err
+	}
 	option.Default(&o.Points, 3)
 	option.Default(&o.Samples, 1000)
 	option.Default(&o.MaxTerms, 1<<16)

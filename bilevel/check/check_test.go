@@ -469,7 +469,7 @@ func TestInvalidOptionsAreNamed(t *testing.T) {
 		assert.ErrorContains(t, err, name+" ")
 	}
 	_, err := Problem(noDims{newGood()}, Options{})
-	assert.ErrorContains(t, err, "Dims")
+	assert.ErrorContains(t, err, "dx = 0, dy = 3")
 }
 
 type noDims struct{ bilevel.Problem }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"math"
-	"slices"
 
 	"stable/bilevel"
 	"stable/bilevel/option"
@@ -90,12 +89,12 @@ type Minimiser struct {
 // NewMinimiser starts at x, clipped to the box. The error wraps bilevel.ErrOption.
 func NewMinimiser(x []float64, o Options) (*Minimiser, error) {
 	n := len(x)
-	box := bilevel.Box{Lo: o.Lo, Hi: o.Hi}
-	if o.Lo == nil {
-		box.Lo = slices.Repeat([]float64{math.Inf(-1)}, n)
+	box := bilevel.UniformBox(n, math.Inf(-1), math.Inf(1))
+	if o.Lo != nil {
+		box.Lo = o.Lo
 	}
-	if o.Hi == nil {
-		box.Hi = slices.Repeat([]float64{math.Inf(1)}, n)
+	if o.Hi != nil {
+		box.Hi = o.Hi
 	}
 	memory := cmp.Or(o.Memory, 10)
 	if err := errors.Join(box.Validate(n), option.AtLeast("Options.Memory", memory, 1), option.Vector("x", x, n)); err != nil {
