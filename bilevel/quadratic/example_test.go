@@ -34,14 +34,12 @@ func TestVariantsPassTheChecks(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := bileveltest.Must(check.Problem(bileveltest.Must(quadratic.New(o)), check.Options{Points: 1, MuG: 1, Samples: 4000}))
 			require.NoError(t, r.Err(), r)
-			oracles := map[string]bool{}
+			var passed []string
 			for _, p := range r.Passed {
-				oracles[p.Check+" "+p.Oracle] = true
+				passed = append(passed, p.Check+" "+p.Oracle)
 			}
-			for _, want := range []string{"same draw GradXG", "batch mean HessG", "unbiased ValueG", "derivative GradXG",
-				"derivative CrossG", "product HessVecG", "product CrossVecG", "truth Objective"} {
-				assert.True(t, oracles[want], want)
-			}
+			assert.Subset(t, passed, []string{"same draw GradXG", "batch mean HessG", "unbiased ValueG", "derivative GradXG",
+				"derivative CrossG", "product HessVecG", "product CrossVecG", "truth Objective"})
 		})
 	}
 }
