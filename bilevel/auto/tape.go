@@ -70,7 +70,7 @@ func (s *side) fit(first, size int) {
 
 type mode struct {
 	order          int   // 0 the value, 1 the gradient, 2 second derivatives
-	seed, want     uint8 // the leaves with tangents, and those with adjoints
+	seed           uint8 // the leaves with tangents
 	structured     bool  // look for structure
 	adj, tan, adjt uint8 // where the sides are on
 }
@@ -86,8 +86,9 @@ var (
 	cross    = newMode(2, onX|onY, onX|onY, true)
 )
 
+// newMode is for the leaves with tangents, seed, and those with adjoints, want.
 func newMode(order int, seed, want uint8, structured bool) *mode {
-	m := &mode{order: order, seed: seed, want: want, structured: structured}
+	m := &mode{order: order, seed: seed, structured: structured}
 	for dep := range uint8(8) {
 		bends := dep&seed != 0 && dep&want != 0
 		if dep&want != 0 && (order == 1 || structured || bends) {

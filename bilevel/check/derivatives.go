@@ -11,7 +11,11 @@ import (
 
 func (c *checker) derivatives() {
 	c.gradient("GradF", "ValueF", true, true, "only the symmetry of its Jacobian is checked, which does not see a "+
-		"wrong factor or constant", c.symmetryF)
+		"wrong factor or constant", func(grad *oracle, pt point) {
+		if j := c.jacobian(grad, pt, true, true); c.fit(Symmetry, grad, pt, j, 0) {
+			c.symmetric(grad, pt, j, "∂(f_x,f_y)/∂(x,y)")
+		}
+	})
 	c.gradient("GradG", "ValueG", false, true, "it is only checked together with g_xy and g_yy, which do not see a "+
 		"wrong constant", nil)
 	c.second()
@@ -65,23 +69,25 @@ func (c *checker) against(check string, o *oracle, pt point, got []float64, what
 	return m
 }
 
-// fit notes the derivatives that say nothing beside entries as large as top; false: there are none.
+// fit notes the derivatives that say nothing beside entries as large as top, and makes their
+// tolerance +Inf; false: there are none.
 func (c *checker) fit(check string, o *oracle, pt point, j *jacobian, top float64) bool {
 	if j == nil {
 		c.log.gap(check, o.name, "differences fail at point %d", pt.index)
 		return false
 	}
-	if n := j.leaveOut(top); n > 0 {
+	n, most := 0, 1e-3*max(top, maxAbs(j.d), 1e-6*j.scale)
+	for k, t := range j.tol {
+		if !math.IsInf(t, 1) && t > most {
+			j.tol[k] = math.Inf(1)
+			n++
+		}
+	}
+	if n > 0 {
 		c.log.gap(check, o.name, "differences are too rough to judge by, for %d entries or more: is it smooth on the "+
 			"scales ScaleX and ScaleY?", n)
 	}
 	return true
-}
-
-func (c *checker) symmetryF(grad *oracle, pt point) {
-	if j := c.jacobian(grad, pt, true, true); c.fit(Symmetry, grad, pt, j, 0) {
-		c.symmetric(grad, pt, j, "∂(f_x,f_y)/∂(x,y)")
-	}
 }
 
 func (c *checker) symmetric(o *oracle, pt point, j *jacobian, quantity string) {
@@ -263,18 +269,6 @@ func (c *checker) ladder(j *jacobian, o *oracle, pt point, z *float64, h float64
 		j.d, j.tol = append(j.d, best), append(j.tol, safety*least+floor*math.Abs(best))
 	}
 	return true
-}
-
-// leaveOut sets the tolerance of what says nothing beside top to +Inf, and returns their number.
-func (j *jacobian) leaveOut(top float64) int {
-	n, most := 0, 1e-3*max(top, maxAbs(j.d), 1e-6*j.scale)
-	for k, t := range j.tol {
-		if !math.IsInf(t, 1) && t > most {
-			j.tol[k] = math.Inf(1)
-			n++
-		}
-	}
-	return n
 }
 
 // steps returns the longest steps from x that stay in X; false: for some entries, hardly any would.
