@@ -122,22 +122,24 @@ func (d *Data) lone(lines []int) (cells []string) {
 	return cells
 }
 
+const maxRecord = 16 << 20
+
 type records struct {
 	csv    *csv.Reader
-	limit  recordReader
-	line   int // of the last record, or of an error
+	limit  io.LimitedReader // of the bytes of a record: a quote that never closes cannot fill the memory
+	line   int              // of the last record, or of an error
 	layout *layout
 	lines  []int      // of the rows
 	cells  [][]string // of a table whose columns are to be measured
 }
 
 func newRecords(b *bufio.Reader) *records {
-	rd := &records{limit: recordReader{r: b}, line: 1}
+	rd, text := &records{line: 1}, io.Reader(b)
 	above, sep := skipRemarks(b), separator(b)
 	if sep == ' ' {
-		rd.limit.r = &tabsToBlanks{r: b}
+		text = &tabsToBlanks{r: b}
 	}
-	rd.limit.r = io.MultiReader(strings.NewReader(above), rd.limit.r)
+	rd.limit.R = io.MultiReader(strings.NewReader(above), text)
 	rd.csv = csv.NewReader(&rd.limit)
 	rd.csv.ReuseRecord, rd.csv.FieldsPerRecord = true, -1
 	rd.csv.Comma, rd.csv.TrimLeadingSpace = sep, sep != '\t'
@@ -145,9 +147,16 @@ func newRecords(b *bufio.Reader) *records {
 }
 
 func (rd *records) next() ([]string, error) {
-	rd.limit.n = 0
+	rd.limit.N = maxRecord
 	record, err := rd.csv.Read()
+	if rd.limit.N <= 0 {
+		err = fmt.Errorf("a record is longer than %d bytes", maxRecord)
+	}
 	if err != nil {
+		var syntax *csv.ParseError
+		if err != io.EOF && !errors.As(err, &syntax) {
+			err = &readError{err}
+		}
 		return nil, err
 	}
 	rd.line, _ = rd.csv.FieldPos(0)
@@ -320,24 +329,4 @@ func toUTF8(s string) string {
 		runes[i] = rune(s[i])
 	}
 	return string(runes)
-}
-
-const maxRecord = 16 << 20
-
-// recordReader fails after maxRecord bytes: a quote that never closes cannot fill the memory.
-type recordReader struct {
-	r io.Reader
-	n int // bytes of the record
-}
-
-func (r *recordReader) Read(p []byte) (int, error) {
-	if r.n > maxRecord {
-		return 0, &readError{fmt.Errorf("a record is longer than %d bytes", maxRecord)}
-	}
-	n, err := r.r.Read(p)
-	r.n += n
-	if err != nil && err != io.EOF {
-		err = &readError{err}
-	}
-	return n, err
 }
