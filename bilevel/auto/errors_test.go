@@ -351,33 +351,23 @@ func pow(r float64, at ...float64) function {
 		power(1, r), power(r, r-1), power(r*(r-1), r-2), at}
 }
 
+// Beside what FuzzExpressions makes: constants, empty vectors, one entry, tall matrices.
 func TestOperations(t *testing.T) {
 	a, b := []float64{0.5, -1, 2, 0.3}, []float64{1.5, 0.2, -0.7, 1}
-	dense := &mat.Dense{Rows: 3, Cols: 4, Stride: 5, Data: []float64{1, 2, 3, 4, 9, -1, 0.5, 2, 0, 9, 3, 1, -1, 0.2}}
 	tall := &mat.Dense{Rows: 6, Cols: 4, Stride: 4, Data: make([]float64, 24)}
 	for i := range tall.Data {
 		tall.Data[i] = math.Sin(float64(i * i))
 	}
 	for name, f := range map[string]func(x, y vec) num{
-		"Mul": func(x, y vec) num {
-			return y.At(0).Mul(y.At(1)).Mul(y.At(2)).Mul(x.At(2)).Add(x.At(1).Mul(y.At(1)).Mul(y.At(1)))
-		},
 		"Div": func(x, y vec) num {
 			return y.At(0).Div(x.At(1)).Add(y.SquaredNorm().Div(auto.Const(3))).Add(auto.Const(2).Div(y.At(3)))
 		},
-		"numbers":    func(x, y vec) num { return auto.Const(2).Sub(y.At(0)).Mul(auto.Const(3)) },
-		"Dot/slices": func(x, y vec) num { return y.Slice(0, 3).Dot(y.Slice(1, 4)) },
-		"DotSparse": func(x, y vec) num {
-			return y.Slice(1, 4).DotSparse([]int32{0, 2}, a[:2]).Add(y.DotSparse(nil, nil))
-		},
+		"numbers": func(x, y vec) num { return auto.Const(2).Sub(y.At(0)).Mul(auto.Const(3)) },
 		"Weighted/const": func(x, y vec) num {
 			return y.WeightedSquares(auto.Data(a)).Add(auto.Data(a).WeightedSquares(x))
 		},
 		"Weighted/itself": func(x, y vec) num { return y.WeightedSquares(y) },
 		"Slice":           func(x, y vec) num { return y.Slice(1, 3).Slice(1, 2).At(0).Add(x.Slice(2, 2).Sum()) },
-		"Vec.Add":         func(x, y vec) num { return y.Add(x).Sub(auto.Data(a)).Dot(auto.Data(b)) },
-		"Vec.Add/shifted": func(x, y vec) num { return y.Slice(0, 3).Add(y.Slice(1, 4)).Square().Sum() },
-		"Vec.Mul":         func(x, y vec) num { return y.Mul(x).Mul(auto.Data(a)).Mul(y).Sum() },
 		"ScaleBy": func(x, y vec) num {
 			return auto.Data(a).ScaleBy(y.At(1)).Dot(x).Add(y.ScaleBy(auto.Const(2)).SquaredNorm())
 		},
@@ -386,13 +376,8 @@ func TestOperations(t *testing.T) {
 			sum := u.WeightedSquares(x.Slice(1, 2)).Add(u.SquaredNorm())
 			return sum.Add(u.Mat(1, 1).MulVec(u).Dot(u)).Add(u.Exp().Mul(u).Sum())
 		},
-		"Stack":           func(x, y vec) num { return auto.Stack(y.At(0), x.At(1), auto.Const(2), y.Sum()).Dot(y) },
-		"Matrix":          func(x, y vec) num { return auto.Matrix(dense).MulVec(y).SquaredNorm() },
-		"Matrix/tall":     func(x, y vec) num { return auto.Matrix(tall).MulVec(y.Tanh()).Square().Square().Sum() },
-		"Matrix/trans":    func(x, y vec) num { return auto.Matrix(dense).MulVecTrans(y.Slice(0, 3)).Dot(x) },
-		"Matrix/data":     func(x, y vec) num { return y.Mat(2, 2).MulVec(auto.Data(a[:2])).SquaredNorm() },
-		"Matrix/recorded": func(x, y vec) num { return x.Mat(2, 2).MulVecTrans(y.Slice(1, 3)).SquaredNorm() },
-		"Vec.Div":         func(x, y vec) num { return y.Div(auto.Data(a)).Mul(auto.Data(a).Div(x)).Sum() },
+		"Matrix/tall": func(x, y vec) num { return auto.Matrix(tall).MulVec(y.Tanh()).Square().Square().Sum() },
+		"Vec.Div":     func(x, y vec) num { return y.Div(auto.Data(a)).Mul(auto.Data(a).Div(x)).Sum() },
 		"Apply": func(x, y vec) num {
 			sin := func(a float64) (v, p, q float64) { return math.Sin(a), math.Cos(a), -math.Sin(a) }
 			return y.Mul(x).Apply(sin).Sum().Add(y.At(0).Apply(sin(y.At(0).Value())))
