@@ -41,7 +41,7 @@ func (l Limit) At(xi, phi float64) float64 { return l.Xi/xi + l.Phi/phi }
 
 // LimitOptions says how LocalLimit computes.
 type LimitOptions struct {
-	Set   bilevel.Set // the feasible set X, one of package bilevel. Default bilevel.Space
+	Set   bilevel.Set // X: a bilevel.BoundedSet, Simplex, HalfSpace or Ball. Default bilevel.Space
 	Draws int         // samples drawn from an unbounded stream, ≥ 2. Default 10000
 	Seed  uint64      // of these draws
 }
@@ -155,13 +155,12 @@ const near = 1e-9
 // tangent returns in the rows of t a basis of the directions along the boundary of set that holds
 // x, and λ, what the boundary's curvature adds to ∇²F; grad is ∇F at x.
 func tangent(set bilevel.Set, x, grad []float64) (t *mat.Dense, lambda float64, err error) {
-	free := func(int) bool { return true }
 	switch s := set.(type) {
-	case bilevel.Space:
-	case bilevel.NonNegative:
-		free = func(i int) bool { return x[i] > 0 }
-	case bilevel.Box:
-		free = func(i int) bool { return s.Lo[i] < x[i] && x[i] < s.Hi[i] }
+	case bilevel.BoundedSet:
+		return axes(x, func(i int) bool {
+			lo, hi := s.Bounds(i)
+			return lo < x[i] && x[i] < hi
+		}), 0, nil
 	case bilevel.Simplex:
 		return onSimplex(x), 0, nil
 	case bilevel.HalfSpace:
@@ -169,7 +168,7 @@ func tangent(set bilevel.Set, x, grad []float64) (t *mat.Dense, lambda float64, 
 			return orthogonal(s.A), 0, nil
 		}
 	case bilevel.Ball:
-		n := append([]float64(nil), x...)
+		n := slices.Clone(x)
 		if s.Center != nil {
 			mat.Axpy(n, -1, s.Center)
 		}
@@ -180,9 +179,9 @@ func tangent(set bilevel.Set, x, grad []float64) (t *mat.Dense, lambda float64, 
 			return orthogonal(n), mat.Norm(grad) / s.Radius, nil
 		}
 	default:
-		return nil, 0, option.Bad("observe: LimitOptions.Set is a %T, want a set of package bilevel", set)
+		return nil, 0, option.Bad("observe: LimitOptions.Set is a %T, want a bilevel.BoundedSet, Simplex, HalfSpace or Ball", set)
 	}
-	return axes(x, free), 0, nil
+	return axes(x, func(int) bool { return true }), 0, nil
 }
 
 func axes(x []float64, free func(i int) bool) *mat.Dense {
@@ -249,7 +248,7 @@ func orthogonal(n []float64) *mat.Dense {
 			pivot = i
 		}
 	}
-	u := append([]float64(nil), n...)
+	u := slices.Clone(n)
 	u[pivot] += math.Copysign(mat.Norm(n), n[pivot])
 	c := 2 / mat.Dot(u, u)
 	t := mat.NewDense(len(n)-1, len(n))

@@ -138,7 +138,7 @@ func TestLimitWithoutTruth(t *testing.T) {
 	assert.Greater(t, alone.StdErr, 0.01*alone.Phi, "draws of φ count")
 }
 
-type strange struct{ bilevel.Space }
+type strange struct{ bilevel.Ball }
 
 type unsolved struct{ *quadratic.Problem }
 
@@ -169,6 +169,7 @@ func TestLimitOnBoundaries(t *testing.T) {
 		"inside of a half": {bilevel.HalfSpace{A: normal, B: mat.Dot(normal, free) + 1}, d, 1},
 		"vertex":           {bilevel.Simplex{Sum: 0.1}, 0, 1},
 		"simplex":          {bilevel.Simplex{Sum: 10}, d - 1, 1},
+		"its edge":         {bilevel.Simplex{Sum: 1}, 1, 1},
 		"non-negative":     {bilevel.NonNegative{}, positive, 1},
 	} {
 		x := make([]float64, d)
@@ -197,13 +198,6 @@ func TestLimitRefuses(t *testing.T) {
 	assert.Panics(t, func() { _, _ = LocalLimit(p, x[:1], LimitOptions{}) })
 	_, err := LocalLimit(unsolved{p}, x, LimitOptions{})
 	require.ErrorIs(t, err, bilevel.ErrNoExact)
-}
-
-// On the simplex x moves along its sum, and not at entries that are 0.
-func TestSimplexDirections(t *testing.T) {
-	d := onSimplex([]float64{0.5, 0, 0.3, 0.2})
-	assert.Equal(t, [][]float64{{-1, 0, 1, 0}, {-1, 0, 0, 1}}, [][]float64{d.Row(0), d.Row(1)})
-	assert.Equal(t, 2, d.Rows)
 }
 
 func problem(o quadratic.Options) *quadratic.Problem { return bileveltest.Must(quadratic.New(o)) }
