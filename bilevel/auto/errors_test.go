@@ -17,6 +17,7 @@ import (
 	"stable/bilevel/bileveltest"
 	"stable/bilevel/check"
 	"stable/mat"
+	"stable/mat/mattest"
 )
 
 func TestErrors(t *testing.T) {
@@ -354,10 +355,7 @@ func pow(r float64, at ...float64) function {
 // Beside what FuzzExpressions makes: constants, empty vectors, one entry, tall matrices.
 func TestOperations(t *testing.T) {
 	a, b := []float64{0.5, -1, 2, 0.3}, []float64{1.5, 0.2, -0.7, 1}
-	tall := &mat.Dense{Rows: 6, Cols: 4, Stride: 4, Data: make([]float64, 24)}
-	for i := range tall.Data {
-		tall.Data[i] = math.Sin(float64(i * i))
-	}
+	tall := mattest.DenseOf(6, 4, func(i, j int) float64 { return math.Sin(float64((4*i + j) * (4*i + j))) })
 	for name, f := range map[string]func(x, y vec) num{
 		"Div": func(x, y vec) num {
 			return y.At(0).Div(x.At(1)).Add(y.SquaredNorm().Div(auto.Const(3))).Add(auto.Const(2).Div(y.At(3)))

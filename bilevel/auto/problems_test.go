@@ -17,6 +17,7 @@ import (
 	"stable/bilevel/check"
 	"stable/bilevel/hyperopt/data"
 	"stable/mat"
+	"stable/mat/mattest"
 )
 
 type example struct {
@@ -157,14 +158,9 @@ func tuning(tb testing.TB, data *data.Data) *auto.Problem {
 func pointOf(p bilevel.Problem) (x, y, v []float64) {
 	dx, dy := p.Dims()
 	rng := rand.New(rand.NewPCG(3, 4))
-	x, y, v = make([]float64, dx), make([]float64, dy), make([]float64, dy)
-	for i := range x {
-		x[i] = 0.01 + rng.Float64()
-	}
-	for i := range y {
-		y[i], v[i] = rng.NormFloat64(), rng.NormFloat64()
-	}
-	return x, y, v
+	normal := func(int) float64 { return rng.NormFloat64() }
+	x = mattest.List(dx, func(int) float64 { return 0.01 + rng.Float64() })
+	return x, mattest.List(dy, normal), mattest.List(dy, normal)
 }
 
 type batch = []bilevel.Sample
@@ -223,11 +219,7 @@ func recent[T any](rng *rand.Rand, all []T) T {
 }
 
 func (r *random) data(n int) []float64 {
-	a := make([]float64, n)
-	for i := range a {
-		a[i] = r.rng.NormFloat64() / math.Sqrt(float64(n))
-	}
-	return a
+	return mattest.List(n, func(int) float64 { return r.rng.NormFloat64() / math.Sqrt(float64(n)) })
 }
 
 func (r *random) vecOf(n int) vec {

@@ -10,6 +10,7 @@ import (
 	"stable/bilevel/auto"
 	"stable/bilevel/bileveltest"
 	"stable/bilevel/quadratic"
+	"stable/mat/mattest"
 )
 
 // good is correct, neither quadratic nor separable; each term of the sum has its own parameters:
@@ -33,11 +34,7 @@ const wholeSum = 12
 
 func goodOf(dx, dy int, terms uint64) *auto.Problem {
 	vec := func(rng *rand.Rand, n int) auto.Vec {
-		v := make([]float64, n)
-		for i := range v {
-			v[i] = 0.5 + 0.3*rng.NormFloat64()
-		}
-		return auto.Data(v)
+		return auto.Data(mattest.List(n, func(int) float64 { return 0.5 + 0.3*rng.NormFloat64() }))
 	}
 	draw := func(s bilevel.Sample) (a, b, u, p, m auto.Vec) {
 		rng := rand.New(rand.NewPCG(uint64(s)%wholeSum, 77))

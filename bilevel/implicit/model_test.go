@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"stable/mat"
+	"stable/mat/mattest"
 )
 
 // The Cauchy point is where the model first stops to fall on a fine walk along P(x − t∇F).
@@ -18,13 +19,7 @@ func TestCauchyPoint(t *testing.T) {
 	for seed := range uint64(60) {
 		rng := rand.New(rand.NewPCG(seed, 2))
 		const n = 4
-		vec := func() []float64 {
-			v := make([]float64, n)
-			for i := range v {
-				v[i] = rng.NormFloat64()
-			}
-			return v
-		}
+		vec := func() []float64 { return mattest.List(n, func(int) float64 { return rng.NormFloat64() }) }
 		m := newModel(n, 3)
 		for range 4 { // one pair more than it keeps, each of another diagonal Hessian
 			s, y, zero := vec(), make([]float64, n), make([]float64, n)

@@ -310,11 +310,7 @@ func TestNoiseHasTheChosenSize(t *testing.T) {
 }
 
 func away(x []float64, r float64) []float64 {
-	z := make([]float64, len(x))
-	for i := range x {
-		z[i] = x[i] + r/math.Sqrt(float64(len(x)))
-	}
-	return z
+	return mattest.List(len(x), func(i int) float64 { return x[i] + r/math.Sqrt(float64(len(x))) })
 }
 
 func TestMomentsAreThoseOfGaussians(t *testing.T) {
