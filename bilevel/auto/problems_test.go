@@ -302,12 +302,8 @@ func FuzzExpressions(f *testing.F) {
 	f.Fuzz(func(t *testing.T, seed uint64, dx, dy, steps uint8) {
 		p := lowerLoss(t, 1+int(dx)%16, 1+int(dy)%16, randomLoss(seed, 1+int(steps)%24))
 		rng := rand.New(rand.NewPCG(seed, 6))
-		x, y, _ := pointOf(p)
-		for _, z := range [][]float64{x, y} {
-			for i := range z {
-				z[i] = rng.NormFloat64()
-			}
-		}
+		normal := func(int) float64 { return rng.NormFloat64() }
+		x, y := mattest.List(1+int(dx)%16, normal), mattest.List(1+int(dy)%16, normal)
 		against := againstProducts
 		if seed%8 == 0 && seed < seeds && dx == uint8(seed) && dy == uint8(2*seed) && steps == dx {
 			against = againstDifferences

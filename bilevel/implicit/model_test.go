@@ -22,10 +22,8 @@ func TestCauchyPoint(t *testing.T) {
 		vec := func() []float64 { return mattest.List(n, func(int) float64 { return rng.NormFloat64() }) }
 		m := newModel(n, 3)
 		for range 4 { // one pair more than it keeps, each of another diagonal Hessian
-			s, y, zero := vec(), make([]float64, n), make([]float64, n)
-			for i := range s {
-				y[i] = math.Exp(rng.NormFloat64()) * s[i]
-			}
+			s, zero := vec(), make([]float64, n)
+			y := mattest.List(n, func(i int) float64 { return math.Exp(rng.NormFloat64()) * s[i] })
 			m.learn(s, zero, y, zero)
 			require.False(t, m.empty())
 			m.times(m.bs, s)

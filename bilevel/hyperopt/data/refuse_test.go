@@ -15,6 +15,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"stable/mat/mattest"
 )
 
 var kinds = map[string]error{"cell": ErrCell, "header": ErrNoHeader, "label": ErrLabel, "level": ErrLevel,
@@ -357,10 +359,7 @@ func TestStandardiseFarScales(t *testing.T) {
 	want := apply(t, Standardise(plain), plain)
 	far := *plain
 	for _, exp := range []int{-1000, -700, 700, 1000} {
-		far.Val = make([]float64, len(plain.Val))
-		for k, v := range plain.Val {
-			far.Val[k] = math.Ldexp(v, exp)
-		}
+		far.Val = mattest.List(len(plain.Val), func(k int) float64 { return math.Ldexp(plain.Val[k], exp) })
 		assert.Equal(t, want.Val, apply(t, Standardise(&far), &far).Val, exp)
 	}
 	for _, unit := range []float64{math.MaxFloat64, 1e-320} { // no float64 is the difference of two, or the inverse of one
