@@ -46,7 +46,6 @@ func TestErrors(t *testing.T) {
 		{"Div", "by 0", func(x, y vec) num { return y.At(0).Div(auto.Const(0)) }},
 		{"Inv", "by 0 at entry 0", func(x, y vec) num { return y.Scale(0).Inv().Sum() }},
 		{"Div", "by 0 at entry 1", func(x, y vec) num { return y.Div(auto.Data([]float64{1, 0})).Sum() }},
-		{"Exp", "of 1000 is +Inf", func(x, y vec) num { return y.At(0).Scale(1000. / 3).Exp() }},
 		{"Mul", "of 1e+200 and 1e+200 is +Inf", func(x, y vec) num {
 			a := x.At(0).Scale(1e200)
 			return a.Mul(a).Add(y.At(0))
@@ -70,9 +69,6 @@ func TestErrors(t *testing.T) {
 		{"Log", "of -1 is NaN", func(x, y vec) num { return y.At(0).Add(auto.Const(-1).Log()) }},
 		{"Sqrt", "of -1 is NaN at entry 0", func(x, y vec) num { return auto.Data([]float64{-1}).Sqrt().Sum() }},
 		{"Apply", "of 3 is NaN", func(x, y vec) num { return y.At(0).Apply(nan, 1, 1) }},
-		{"Apply", "of 3 is +Inf at entry 0", func(x, y vec) num {
-			return y.Apply(func(float64) (v, p, q float64) { return inf, 1, 1 }).Sum()
-		}},
 		{"the result", "is NaN", func(x, y vec) num { return auto.Const(nan) }},
 
 		{"At", "of entry 2 of 2", func(x, y vec) num { return y.At(2) }},

@@ -27,6 +27,7 @@ func TestMethodsFollowTheirPapers(t *testing.T) {
 	}{
 		{BSA{Alpha: a, Beta: b, Neumann: n}, plainAlternating{root, true, true}},
 		{BSA{Alpha: a, Beta: b, Inner: bilevel.Constant(2.5), Neumann: n}, plainAlternating{times(3), true, true}},
+		{BSA{Alpha: a, Beta: b, Inner: bilevel.Constant(1e-300), Neumann: n}, plainAlternating{times(1), true, true}},
 		{TTSA{Alpha: a, Beta: b, Neumann: n}, plainAlternating{times(1), false, true}},
 		{StocBiO{Alpha: a, Beta: b, Inner: 3, Neumann: n}, plainAlternating{times(3), false, false}},
 		{ALSET{Alpha: a, Beta: b, Inner: 2, Neumann: n}, plainAlternating{times(2), false, true}},

@@ -306,7 +306,7 @@ func eachBad(m reflect.Value, path string, f func(path string, bad any)) {
 
 // What else is refused: edges, and parameters that do not suit each other or the problem.
 func TestMethodsRefuse(t *testing.T) {
-	a, n, inf := bilevel.Constant(0.1), Neumann{LG: 7, MuG: 0.7}, math.Inf(1)
+	a, n := bilevel.Constant(0.1), Neumann{LG: 7, MuG: 0.7}
 	series := func(n Neumann) bilevel.Method { return TTSA{Alpha: a, Beta: a, Neumann: n} }
 	inner := func(s bilevel.Schedule) bilevel.Method { return BSA{Alpha: a, Beta: a, Inner: s, Neumann: n} }
 	at := func(v float64) bilevel.Schedule { return turn{K: 4, V: v} }
@@ -321,12 +321,9 @@ func TestMethodsRefuse(t *testing.T) {
 		"inner steps at step 4 is 0":           {inner(at(0)), wavy},
 		"inner steps at step 4 is 1.073741825": {inner(at(1<<30 + 0.5)), wavy},
 		"TTSA.Neumann.LG is 0":                 {series(Neumann{}), wavy},
-		"TTSA.Neumann.LG is +Inf":              {series(Neumann{LG: inf, Terms: 3}), wavy},
 		"TTSA.Neumann.MuG is 0":                {series(Neumann{LG: 1}), wavy},
-		"TTSA.Neumann.MuG is 2":                {series(Neumann{LG: 1, MuG: 2, Terms: 3}), wavy},
 		"TTSA.Neumann.Terms is 0, and the def": {series(Neumann{LG: 1, MuG: 1e-9}), wavy},
 		"StocBiO.Neumann.MuG is 0":             {StocBiO{Alpha: a, Beta: a, Neumann: Neumann{LG: 1, Terms: 3}}, wavy},
-		"SPABA.Share is 1.5":                   {SPABA{Alpha: a, Beta: a, Share: 1.5}, wavy},
 		"BiAdam.Decay is 1":                    {BiAdam{Alpha: a, Beta: a, Decay: 1, Neumann: n}, wavy},
 		"F2SA: Lambda at step 4 is 0":          {F2SA{Alpha: a, Beta: a, Lambda: at(0)}, wavy},
 		"the stream of ξ is unbounded":         {SABA{Alpha: a, Beta: a}, sized{Entry{}.problem(0), 0, 7}},
@@ -348,17 +345,12 @@ func TestMethodsRefuse(t *testing.T) {
 	assert.EqualError(t, err, "bilevel: bad option: SOBA.Beta is nil: a step size has no default", "Gamma has one")
 }
 
-// The bounds on the number of inner steps are allowed; the largest ends at the first oracle call.
+// The largest number of inner steps is allowed, and ends at the first oracle call.
 func TestInnerBounds(t *testing.T) {
-	a, n := bilevel.Constant(0.1), Neumann{LG: 7, MuG: 0.7}
-	s := start(t, newWavy(0), BSA{Alpha: a, Beta: a, Inner: bilevel.Constant(1e-300), Neumann: n}, bilevel.Options{})
-	require.NoError(t, s.Step())
-	assert.Equal(t, uint64(1), s.Counts().GradG)
-
-	stop := errors.New("enough")
+	a, stop := bilevel.Constant(0.1), errors.New("enough")
 	p := &faulty{Problem: newWavy(0), Quantity: "g_y", Fault: func([]float64) error { return stop }}
-	s = start(t, p, BSA{Alpha: a, Beta: a, Inner: bilevel.Constant(1 << 30), Neumann: n}, bilevel.Options{})
-	assert.ErrorIs(t, s.Step(), stop)
+	m := BSA{Alpha: a, Beta: a, Inner: bilevel.Constant(1 << 30), Neumann: Neumann{LG: 7, MuG: 0.7}}
+	assert.ErrorIs(t, start(t, p, m, bilevel.Options{}).Step(), stop)
 }
 
 // Near the ends of the range a method works, or says which quantity left it at which step.

@@ -1,6 +1,7 @@
 package method
 
 import (
+	"cmp"
 	"errors"
 	"math"
 	"slices"
@@ -194,9 +195,9 @@ func (SRBA) Name() string { return "SRBA" }
 
 func (m SRBA) Start(it *bilevel.Iteration) (bilevel.Stepper, error) {
 	b, err := SOBA{Alpha: m.Alpha, Beta: m.Beta, Gamma: m.Gamma}.start(it, "SRBA")
-	period, large := refreshes(it)
+	period, samples := refreshes(it)
 	err = errors.Join(err, count("SRBA.Period", &m.Period, period))
-	option.Default(&m.Large, large(m.Period))
+	option.Default(&m.Large, cmp.Or(m.Period*samples, bilevel.Full))
 	return newRecursive(b, m.Large, func(s *step) bool { return s.K()%m.Period == 0 }),
 		errors.Join(err, option.Batch("SRBA.Large", m.Large))
 }
@@ -219,8 +220,8 @@ func (SPABA) Name() string { return "SPABA" }
 
 func (m SPABA) Start(it *bilevel.Iteration) (bilevel.Stepper, error) {
 	b, err := SOBA{Alpha: m.Alpha, Beta: m.Beta, Gamma: m.Gamma}.start(it, "SPABA")
-	period, large := refreshes(it)
-	option.Default(&m.Large, large(period))
+	period, samples := refreshes(it)
+	option.Default(&m.Large, cmp.Or(period*samples, bilevel.Full))
 	option.Default(&m.Radius, math.Inf(1))
 	option.Default(&m.Share, share(it, m.Large))
 	if !(m.Share > 0 && m.Share <= 1) {
@@ -231,16 +232,18 @@ func (m SPABA) Start(it *bilevel.Iteration) (bilevel.Stepper, error) {
 	return r, errors.Join(err, option.Batch("SPABA.Large", m.Large), option.Positive("SPABA.Radius", m.Radius))
 }
 
-func refreshes(it *bilevel.Iteration) (period int, large func(period int) int) {
+// refreshes returns the default Period, and the samples of a full direction for each step of it, 0
+// for Full.
+func refreshes(it *bilevel.Iteration) (period, samples int) {
 	upper, lower := it.Oracle().Streams()
 	xi, phi := it.Batches()
 	switch b := min(xi, phi); {
 	case b == bilevel.Full:
-		return 1, func(int) int { return bilevel.Full }
+		return 1, 0
 	case upper == 0 || lower == 0:
-		return 64, func(period int) int { return period * max(xi, phi) }
+		return 64, max(xi, phi)
 	default:
-		return int(max(1, (upper+lower)/uint64(2*b))), func(int) int { return bilevel.Full }
+		return int(max(1, (upper+lower)/uint64(2*b))), 0
 	}
 }
 
