@@ -202,9 +202,7 @@ func (p *Problem) HessG(gyy *mat.Sym, x, y []float64, phi []bilevel.Sample) erro
 		panic("auto: HessG: dimension mismatch")
 	}
 	gyy.Zero()
-	err := p.each("HessG", &p.g, hess, x, y, phi, func(id int32, w float64) {
-		p.tape.addSecond(gyy, nil, id, w)
-	})
+	err := p.each("HessG", &p.g, hess, x, y, phi, func(id int32, w float64) { p.tape.addSecond(gyy, nil, id, w) })
 	return cmp.Or(err, p.g.finite("HessG", mat.NormFrobSym(gyy)))
 }
 
@@ -213,9 +211,7 @@ func (p *Problem) CrossG(gxy *mat.Dense, x, y []float64, phi []bilevel.Sample) e
 		panic("auto: CrossG: dimension mismatch")
 	}
 	gxy.Zero()
-	err := p.each("CrossG", &p.g, cross, x, y, phi, func(id int32, w float64) {
-		p.tape.addSecond(nil, gxy, id, w)
-	})
+	err := p.each("CrossG", &p.g, cross, x, y, phi, func(id int32, w float64) { p.tape.addSecond(nil, gxy, id, w) })
 	return cmp.Or(err, p.g.finite("CrossG", mat.NormFrob(gxy)))
 }
 

@@ -14,6 +14,7 @@ import (
 
 	"stable/bilevel"
 	"stable/bilevel/auto"
+	"stable/bilevel/bileveltest"
 	"stable/bilevel/quadratic"
 	"stable/mat"
 )
@@ -468,10 +469,6 @@ func TestInvalidOptionsAreNamed(t *testing.T) {
 		require.ErrorIs(t, err, bilevel.ErrOption, name)
 		assert.ErrorContains(t, err, name+" ")
 	}
-	_, err := Problem(noDims{newGood()}, Options{})
+	_, err := Problem(&bileveltest.Wavy[bilevel.Sample]{Dy: 3}, Options{})
 	assert.ErrorContains(t, err, "dx = 0, dy = 3")
 }
-
-type noDims struct{ bilevel.Problem }
-
-func (noDims) Dims() (dx, dy int) { return 0, 3 }

@@ -51,11 +51,10 @@ func goodOf(dx, dy int, terms uint64) *auto.Problem {
 	g := func(x, y auto.Vec, s bilevel.Sample) auto.Num {
 		_, _, _, p, m := draw(s)
 		var exponents []auto.Num
-		diagonal := make([]float64, dy)
 		for j := range dy {
 			exponents = append(exponents, x.At(j%dx).Scale(0.5))
-			diagonal[j] = float64(j) + 2
 		}
+		diagonal := mattest.List(dy, func(j int) float64 { return float64(j) + 2 })
 		weights := auto.Stack(exponents...).Exp().Add(auto.Data(diagonal))
 		sum := y.WeightedSquares(weights).Add(y.Sum().Square().Scale(0.25)).Add(y.Add(p).Cos().Sum())
 		return sum.Scale(0.5).Sub(m.Mat(dx, dy).MulVecTrans(x.Sin()).Dot(y))

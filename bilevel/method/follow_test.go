@@ -223,6 +223,7 @@ func TestTolerance(t *testing.T) {
 	tanh := func(_ int, v float64) float64 { return 0.1*v + math.Tanh(3*v) }
 	soba := func(alpha, beta bilevel.Schedule) SOBA { return SOBA{Alpha: alpha, Beta: beta} }
 	c := func(v float64) bilevel.Schedule { return bilevel.Constant(v) }
+	const limit, met = bilevel.StepLimit, bilevel.ToleranceMet
 	noisy, slow, one := newWavy(0.1), soba(c(0.02), c(0.1)), []float64{1}
 	for name, at := range map[string]struct {
 		p      bilevel.Problem
@@ -233,23 +234,21 @@ func TestTolerance(t *testing.T) {
 		window int
 		want   bilevel.Reason
 	}{
-		"small steps":       {levels(1, cycle, near), soba(c(0.1), c(0.5)), one, 1, 1e-6, 0, bilevel.ToleranceMet},
-		"a cycle":           {levels(1, cycle, near), soba(c(1), c(0.5)), []float64{0.3}, 1, 1e-3, 0, bilevel.StepLimit},
-		"a cycle's window":  {levels(1, cycle, near), soba(c(1), c(0.5)), []float64{0.3}, 1, 1e-3, 2, bilevel.StepLimit},
-		"no step size of x": {levels(1, far, near), soba(c(0), c(0.1)), nil, 1, 1e-3, 0, bilevel.StepLimit},
-		"no step size of y": {levels(1, near, far), soba(c(0.1), c(0)), nil, 1, 1e-3, 0, bilevel.StepLimit},
-		"rounding":          {levels(1, far, near), soba(c(1e-17), c(0.1)), one, 1, 1e-3, 0, bilevel.StepLimit},
-		"falling step sizes": {levels(1, far, near), soba(bilevel.Power{C: 0.1, P: 3}, c(0.1)), nil, 1, 1e-3, 0,
-			bilevel.StepLimit},
+		"small steps":        {levels(1, cycle, near), soba(c(0.1), c(0.5)), one, 1, 1e-6, 0, met},
+		"a cycle":            {levels(1, cycle, near), soba(c(1), c(0.5)), []float64{0.3}, 1, 1e-3, 0, limit},
+		"a cycle's window":   {levels(1, cycle, near), soba(c(1), c(0.5)), []float64{0.3}, 1, 1e-3, 2, limit},
+		"no step size of x":  {levels(1, far, near), soba(c(0), c(0.1)), nil, 1, 1e-3, 0, limit},
+		"no step size of y":  {levels(1, near, far), soba(c(0.1), c(0)), nil, 1, 1e-3, 0, limit},
+		"rounding":           {levels(1, far, near), soba(c(1e-17), c(0.1)), one, 1, 1e-3, 0, limit},
+		"falling step sizes": {levels(1, far, near), soba(bilevel.Power{C: 0.1, P: 3}, c(0.1)), nil, 1, 1e-3, 0, limit},
 		"a trust region": {newWavy(0), bilevel.STABLE{Alpha: c(0.1), Beta: c(0.1), MuG: 0.3, Trust: 1e-12}, nil,
-			bilevel.Full, 1e-3, 0, bilevel.StepLimit},
-		"another entry's step": {levels(2, steep, near), bilevel.STABLE{MuG: 0.5}, nil, bilevel.Full, 1e-3, 0,
-			bilevel.StepLimit},
-		"noise":              {noisy, slow, nil, 1, 0.2, 0, bilevel.StepLimit},
-		"noise, long window": {noisy, slow, nil, 1, 0.2, 1000, bilevel.StepLimit},
-		"less noise":         {noisy, slow, nil, 64, 0.2, 0, bilevel.ToleranceMet},
-		"a larger tolerance": {noisy, slow, nil, 1, 2, 0, bilevel.ToleranceMet},
-		"SABA":               {noisy, SABA(slow), nil, 1, 1e-6, 0, bilevel.ToleranceMet},
+			bilevel.Full, 1e-3, 0, limit},
+		"another entry's step": {levels(2, steep, near), bilevel.STABLE{MuG: 0.5}, nil, bilevel.Full, 1e-3, 0, limit},
+		"noise":                {noisy, slow, nil, 1, 0.2, 0, limit},
+		"noise, long window":   {noisy, slow, nil, 1, 0.2, 1000, limit},
+		"less noise":           {noisy, slow, nil, 64, 0.2, 0, met},
+		"a larger tolerance":   {noisy, slow, nil, 1, 2, 0, met},
+		"SABA":                 {noisy, SABA(slow), nil, 1, 1e-6, 0, met},
 	} {
 		res := ends(t, at.p, at.m, bilevel.Options{X0: at.x0, UpperBatch: at.batch, LowerBatch: at.batch, Seed: 1},
 			bilevel.Run{Tol: at.tol, Window: at.window, Steps: 5000})
@@ -271,9 +270,9 @@ func TestTolerance(t *testing.T) {
 		} {
 			p, opt := levels(1, near, tanh), bilevel.Options{X0: one, Y0: one} // y → 0.9y − tanh 3y is a cycle
 			res := ends(t, p, m(c(1)), opt, bilevel.Run{Tol: 1e-2, Steps: 1000})
-			assert.Equal(t, bilevel.StepLimit, res.Reason, "%s with %d inner steps", m(nil).Name(), inner)
+			assert.Equal(t, limit, res.Reason, "%s with %d inner steps", m(nil).Name(), inner)
 			res = ends(t, p, m(c(0.3)), opt, bilevel.Run{Tol: 1e-6, Steps: 3000})
-			assert.Equal(t, bilevel.ToleranceMet, res.Reason, "%s with %d inner steps", m(nil).Name(), inner)
+			assert.Equal(t, met, res.Reason, "%s with %d inner steps", m(nil).Name(), inner)
 			assert.Less(t, math.Abs(tanh(0, res.Y[0])), 1e-6)
 		}
 	}

@@ -59,8 +59,6 @@ type bare struct {
 
 type euclid struct{ bilevel.Set }
 
-type opaque struct{ bilevel.Problem }
-
 type ownGradXG struct {
 	*bilevel.Completed
 	bilevel.UpperGradient
@@ -104,14 +102,13 @@ func TestRegister(t *testing.T) {
 	got := bileveltest.Must(Lookup("GUEST"))
 	got.Variants[1].Set(&Tuning{})
 
-	newton := func(Tuning) bilevel.Method { return saa.Newton{} }
 	for want, bad := range map[string]Entry{
 		"Name and New":                 {Name: "Other"},
 		"needs a Name":                 {New: e.New},
 		"New of Other returns":         {Name: "Other", New: e.New},
 		"New of None returns":          {Name: "None", New: func(Tuning) bilevel.Method { return nil }},
 		"called Guest already":         e,
-		"called SAA-Newton already":    {Name: saa.Newton{}.Name(), New: newton},
+		"called SAA-Newton already":    {Name: saa.Newton{}.Name(), New: tuned[saa.Newton]},
 		`no method is called "Nobody"`: {Name: "Guest", New: e.New, Base: "Nobody"},
 	} {
 		n := len(Names())
@@ -145,7 +142,7 @@ func TestEntriesTellWhatTheyNeed(t *testing.T) {
 		assert.Equal(t, n.FiniteSums, refused(sized{p, 0, 0}, nil, keep), "finite sums")
 		assert.Equal(t, n.MetricSet || n.Bounds, refused(p, euclid{bilevel.UniformBox(3, -1, 1)}, keep), "a metric")
 		assert.Equal(t, n.Bounds, refused(p, bilevel.Ball{Radius: 9}, keep), "bounds")
-		assert.Equal(t, n.Composition || n.UpperGradient, refused(opaque{p}, nil, keep), "more than the oracles")
+		assert.Equal(t, n.Composition || n.UpperGradient, refused(struct{ bilevel.Problem }{p}, nil, keep), "more than the oracles")
 		assert.Equal(t, n.UpperGradient, refused(secondOrder{p, p, composed{}}, nil, keep), "g_x")
 		if n.UpperGradient {
 			lacks := bilevel.Complete(secondOrder{p, p, composed{}})
