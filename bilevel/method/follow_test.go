@@ -257,23 +257,19 @@ func TestTolerance(t *testing.T) {
 
 	n := Neumann{LG: 4, MuG: 0.1, Terms: 2}
 	for inner := 1; inner <= 6; inner++ {
-		for _, m := range []func(b bilevel.Schedule) bilevel.Method{
-			func(b bilevel.Schedule) bilevel.Method {
-				return ALSET{Alpha: c(0.1), Beta: b, Inner: inner, Neumann: n}
-			},
-			func(b bilevel.Schedule) bilevel.Method { return VRBO{Alpha: c(0.1), Beta: b, Inner: inner, Neumann: n} },
-			func(b bilevel.Schedule) bilevel.Method {
-				return AmIGO{Alpha: c(0.1), Beta: b, Gamma: c(0.3), Inner: inner}
-			},
-			func(b bilevel.Schedule) bilevel.Method { return F2SA{Alpha: c(0.1), Beta: b, Inner: inner} },
-			func(b bilevel.Schedule) bilevel.Method { return F2SAp{Alpha: c(0.1), Beta: b, Inner: inner} },
-		} {
-			p, opt := levels(1, near, tanh), bilevel.Options{X0: one, Y0: one} // y → 0.9y − tanh 3y is a cycle
-			res := ends(t, p, m(c(1)), opt, bilevel.Run{Tol: 1e-2, Steps: 1000})
-			assert.Equal(t, limit, res.Reason, "%s with %d inner steps", m(nil).Name(), inner)
-			res = ends(t, p, m(c(0.3)), opt, bilevel.Run{Tol: 1e-6, Steps: 3000})
-			assert.Equal(t, met, res.Reason, "%s with %d inner steps", m(nil).Name(), inner)
-			assert.Less(t, math.Abs(tanh(0, res.Y[0])), 1e-6)
+		for beta, run := range map[float64]bilevel.Run{1: {Tol: 1e-2, Steps: 1000}, 0.3: {Tol: 1e-6, Steps: 3000}} {
+			want := map[float64]bilevel.Reason{1: limit, 0.3: met}[beta] // with β = 1, y → 0.9y − tanh 3y is a cycle
+			for _, m := range []bilevel.Method{
+				ALSET{Alpha: c(0.1), Beta: c(beta), Inner: inner, Neumann: n},
+				VRBO{Alpha: c(0.1), Beta: c(beta), Inner: inner, Neumann: n},
+				AmIGO{Alpha: c(0.1), Beta: c(beta), Gamma: c(0.3), Inner: inner},
+				F2SA{Alpha: c(0.1), Beta: c(beta), Inner: inner},
+				F2SAp{Alpha: c(0.1), Beta: c(beta), Inner: inner},
+			} {
+				res := ends(t, levels(1, near, tanh), m, bilevel.Options{X0: one, Y0: one}, run)
+				assert.Equal(t, want, res.Reason, "%s with %d inner steps", m.Name(), inner)
+				assert.Equal(t, want == met, math.Abs(tanh(0, res.Y[0])) < 1e-6)
+			}
 		}
 	}
 }
