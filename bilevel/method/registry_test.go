@@ -108,7 +108,7 @@ func TestRegister(t *testing.T) {
 		"New of Other returns":         {Name: "Other", New: e.New},
 		"New of None returns":          {Name: "None", New: func(Tuning) bilevel.Method { return nil }},
 		"called Guest already":         e,
-		"called SAA-Newton already":    {Name: saa.Newton{}.Name(), New: tuned[saa.Newton]},
+		"called SAA-Newton already":    {Name: saa.Newton{}.Name(), New: func(Tuning) bilevel.Method { return saa.Newton{} }},
 		`no method is called "Nobody"`: {Name: "Guest", New: e.New, Base: "Nobody"},
 	} {
 		n := len(Names())

@@ -39,10 +39,15 @@ func FitScaler(d *Data) *Scaler {
 	return s
 }
 
+// IsIdentity says whether the map leaves all features as they are.
+func (s *Scaler) IsIdentity() bool {
+	return s.Shift == nil && !slices.ContainsFunc(s.Factor, func(f float64) bool { return f != 1 })
+}
+
 // String says what the map does to features.
 func (s *Scaler) String() string {
 	switch {
-	case s.Shift == nil && !slices.ContainsFunc(s.Factor, func(f float64) bool { return f != 1 }):
+	case s.IsIdentity():
 		return "left as they are"
 	case s.Shift == nil:
 		return "scaled to largest absolute value 1"
