@@ -139,7 +139,12 @@ func (e *engine) forget() error {
 	if e.path == "" {
 		return nil
 	}
-	return cmp.Or(os.RemoveAll(e.path), os.RemoveAll(e.path+".old")) // no error where there is none
+	for _, path := range []string{e.path, e.path + ".old"} {
+		if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
 }
 
 func (o *options) shared(fs *flag.FlagSet) {
