@@ -19,8 +19,8 @@ import (
 //
 // with squares and roots entry by entry, h by (A) of [Neumann], c = max(1/(k+1), 1 − Decay), and the
 // plain estimates at step 0. Metric and direction share their samples, a bias of the order of the
-// smaller of τ and 1 − Decay: unless the weights fall, x stops short of the solution. The paper
-// allows every diagonal A ⪰ ρI. The set must be a MetricSet.
+// smaller of τ and 1 − Decay: unless the weights fall, x stops short of the solution. The set must be
+// a MetricSet.
 type BiAdam struct {
 	// Step sizes of x̃ and ỹ, lengths as in Adam; the paper's constants γ and λ. Required.
 	Alpha, Beta bilevel.Schedule

@@ -11,8 +11,7 @@
 //   - Full batches: [HOAG]. STABLE without a dy × dy matrix: [STABLECG].
 //   - Compositional problems: compose.SCGD, compose.SCSC.
 //
-// [Registry] lists all of them with what they need, [Lookup] finds one by its name, and [Register]
-// adds one of your own.
+// [Registry] lists them with what they need, [Lookup] finds one by name, [Register] adds your own.
 //
 // z^k stands for (x^k, y^k), h for an estimate of the hypergradient f_x − g_xy g_yy⁻¹ f_y, and P_X
 // for the projection onto the feasible set.

@@ -6,7 +6,7 @@ import (
 	"stable/bilevel/method"
 )
 
-// The registry is a list of all methods: here, of those without step sizes to choose.
+// The methods without step sizes to choose.
 func ExampleRegistry() {
 	for _, e := range method.Registry() {
 		if e.Untuned {

@@ -44,7 +44,7 @@ func newSide(m *memory, at string, y []float64) side {
 	return e
 }
 
-// move does z ← z − β(g_y + (a/b)·f_y), and returns the length of the direction.
+// move does z ← z − β(g_y + (a/b)·f_y), and returns the direction's length.
 func (e *side) move(beta, a, b float64) float64 {
 	square := 0.0
 	for j := range e.z {

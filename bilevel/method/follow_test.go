@@ -102,7 +102,6 @@ func (r *reader) same(a, b func()) {
 	}
 }
 
-// storm returns at(x, y) + (1 − τ)(d − at(xOld, yOld)), with one draw at both points.
 func (r *reader) storm(d []float64, tau float64, at func(x, y []float64) []float64, xOld, yOld, x, y []float64) []float64 {
 	var old, now []float64
 	r.same(func() { old = at(xOld, yOld) }, func() { now = at(x, y) })
@@ -196,7 +195,7 @@ func lin(pairs ...any) []float64 {
 	return sum
 }
 
-// levels has f and g with the derivatives upper by x_i and lower by y, and g_yy = 1.
+// levels has the derivatives upper of f by x_i, and lower of g by y.
 func levels(dx int, upper, lower func(i int, v float64) float64) bilevel.Problem {
 	sum := func(v auto.Vec, slope func(i int, v float64) float64) (sum auto.Num) {
 		for i, a := range v.Value() {
@@ -213,8 +212,7 @@ func ends(t *testing.T, p bilevel.Problem, m bilevel.Method, opt bilevel.Options
 	return bileveltest.Must(start(t, p, m, opt).Run(context.Background(), run))
 }
 
-// What keeps x and y near a point, but is not a small gradient, is not taken for one: a cycle, a step
-// size of 0, rounding, a trust region, noise, whose steps a longer window does not make smaller.
+// None of these passes for a small gradient: a cycle, a step size of 0, rounding, a trust region, noise.
 func TestTolerance(t *testing.T) {
 	near := func(_ int, v float64) float64 { return v }
 	far := func(_ int, v float64) float64 { return v - 3 }

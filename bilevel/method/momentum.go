@@ -103,7 +103,6 @@ func newRecursion(it *bilevel.Iteration, n Neumann, random bool) recursion {
 	return r
 }
 
-// evaluate writes g_y and h at z = (x, y) and, where asked, at z⁻.
 func (m *recursion) evaluate(s *step, x, y []float64, oldG, oldH bool) {
 	phi := s.DrawPhi(0)
 	if oldG {
@@ -219,7 +218,6 @@ func (m *vrbo) Step(it *bilevel.Iteration) error {
 		s.Finite(u, v)
 	}
 
-	// x^{k+1} = P_X(x^k − αu).
 	s.MoveX(alpha, u)
 
 	m.remember(it.X(), it.Y())
@@ -234,7 +232,6 @@ func (m *vrbo) Step(it *bilevel.Iteration) error {
 	return s.err
 }
 
-// addChange adds to u and v their change from z⁻ to (NextX, NextY).
 func (m *vrbo) addChange(s *step) {
 	m.evaluate(s, s.NextX(), s.NextY(), true, true)
 	m.g.update(0)

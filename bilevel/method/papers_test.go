@@ -286,7 +286,7 @@ func (p *plainSABA) step(r *reader, k int, x, y, v []float64) {
 	move(k, x, y, v, part[2], lin(1, part[3], 1, part[1]), lin(1, part[0], 1, part[4]), gammaOf)
 }
 
-// Columns of the table that are 0 at first are passed over until they are not, as those of −0 never are.
+// Columns that are +0 so far are passed over, those of −0 never.
 func TestSABAPassesOverZeros(t *testing.T) {
 	run := func(zero float64) bilevel.Result {
 		m, opt := SABA{Alpha: alphaOf, Beta: betaOf}, bilevel.Options{LowerBatch: 2}

@@ -24,7 +24,6 @@ func afterSteps(t *testing.T, m bilevel.Method, opt bilevel.Options, n int) []fl
 	return slices.Concat(s.X(), s.Y())
 }
 
-// Parameters that make two methods equal, bit for bit or to a tolerance, and others.
 func TestReductions(t *testing.T) {
 	a, b, n := bilevel.Constant(0.05), bilevel.Constant(0.1), Neumann{LG: 7, MuG: 0.7, Terms: 4}
 	one, tau := bilevel.Constant(1), bilevel.Constant(0.3)
@@ -94,7 +93,7 @@ func TestDefaults(t *testing.T) {
 	}
 }
 
-// p is uniform on {0, …, N−1}: Pearson's statistic is below its 99.9 % quantile.
+// Pearson's statistic is below its 99.9 % quantile.
 func TestNeumannTruncationIsUniform(t *testing.T) {
 	const n, draws = 5, 10000
 	still := bilevel.Constant(0)
@@ -123,7 +122,7 @@ func TestNeumannTerms(t *testing.T) {
 	assert.Equal(t, 7, Neumann{LG: 3, MuG: 1, Terms: 7}.terms(1000))
 }
 
-// Steps of the methods that follow no log draw and evaluate what they say.
+// The methods that follow no log evaluate what they say.
 func TestCounts(t *testing.T) {
 	const u, l, all, window, n = 2, 3, 16, 32, 40
 	for name, want := range map[string]bilevel.Counts{
@@ -272,7 +271,7 @@ func (s turn) At(k int) float64 {
 	return 0.1
 }
 
-// eachBad puts values into the fields of m, and of its Neumann, that are none of theirs.
+// eachBad gives each field of m, and of its Neumann, the values that it refuses.
 func eachBad(m reflect.Value, path string, f func(path string, bad any)) {
 	for i := range m.NumField() {
 		field, name := m.Field(i), m.Type().Field(i).Name
@@ -304,7 +303,6 @@ func eachBad(m reflect.Value, path string, f func(path string, bad any)) {
 	}
 }
 
-// What else is refused: edges, and parameters that do not suit each other or the problem.
 func TestMethodsRefuse(t *testing.T) {
 	a, n := bilevel.Constant(0.1), Neumann{LG: 7, MuG: 0.7}
 	series := func(n Neumann) bilevel.Method { return TTSA{Alpha: a, Beta: a, Neumann: n} }
@@ -345,7 +343,6 @@ func TestMethodsRefuse(t *testing.T) {
 	assert.EqualError(t, err, "bilevel: bad option: SOBA.Beta is nil: a step size has no default", "Gamma has one")
 }
 
-// The largest number of inner steps is allowed, and ends at the first oracle call.
 func TestInnerBounds(t *testing.T) {
 	a, stop := bilevel.Constant(0.1), errors.New("enough")
 	p := &faulty{Problem: newWavy(0), Quantity: "g_y", Fault: func([]float64) error { return stop }}

@@ -227,8 +227,7 @@ func Register(e Entry) error {
 	return nil
 }
 
-// Lookup returns the entry of that name, in upper or lower case, or an error that wraps
-// bilevel.ErrOption and lists the known ones.
+// Lookup returns the entry of that name, in upper or lower case. Its error wraps bilevel.ErrOption and lists the names.
 func Lookup(name string) (Entry, error) {
 	for _, e := range Registry() {
 		if strings.EqualFold(e.Name, name) {

@@ -97,7 +97,7 @@ func (t *saga) row(m []float64, i int) []float64 {
 	return m[i*w : (i+1)*w]
 }
 
-// draw returns the batch of a step, Full in step 0, and touches its rows of the table.
+// draw returns a step's batch, and touches its rows of the table.
 func (t *saga) draw(s *step, draw func(n int) []bilevel.Sample) []bilevel.Sample {
 	if t.terms == 0 || s.K() == 0 {
 		return draw(bilevel.Full)
@@ -232,8 +232,7 @@ func (m SPABA) Start(it *bilevel.Iteration) (bilevel.Stepper, error) {
 	return r, errors.Join(err, option.Batch("SPABA.Large", m.Large), option.Positive("SPABA.Radius", m.Radius))
 }
 
-// refreshes returns the default Period, and the samples of a full direction for each step of it, 0
-// for Full.
+// refreshes returns the default Period, and a full direction's samples for each step of it; 0: Full.
 func refreshes(it *bilevel.Iteration) (period, samples int) {
 	upper, lower := it.Oracle().Streams()
 	xi, phi := it.Batches()

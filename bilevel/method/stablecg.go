@@ -96,7 +96,6 @@ func (m *stableCG) Step(it *bilevel.Iteration) error {
 	return s.err
 }
 
-// estimate draws φ^k, moves H_xy by (STABLE-H1, H2), and puts φ^k into the window.
 func (m *stableCG) estimate(s *step, tau float64) (phi []bilevel.Sample) {
 	if s.K() > 0 {
 		phi = s.DrawPhi(0)
@@ -125,7 +124,7 @@ func (m *stableCG) estimate(s *step, tau float64) (phi []bilevel.Sample) {
 	return phi
 }
 
-// solve moves z towards H⁻¹b by conjugate gradients that start at z.
+// solve moves z towards H⁻¹b by conjugate gradients.
 func (m *stableCG) solve(s *step, z, b []float64) {
 	x, y := s.X(), s.Y()
 	s.HessVecG(m.hp, x, y, z, m.window)

@@ -15,8 +15,7 @@ func checkSteps(name string, alpha, beta bilevel.Schedule) error {
 	return errors.Join(option.Schedule(name+".Alpha", alpha, anyStep), option.Schedule(name+".Beta", beta, anyStep))
 }
 
-// schedule fills in a default, and refuses values outside of [0, most]. A default that is missing is
-// refused under its own name.
+// schedule fills in a default, and refuses values outside of [0, most]; a missing default, under its own name.
 func schedule(name string, s *bilevel.Schedule, value bilevel.Schedule, most float64) error {
 	if *s == nil {
 		if *s = value; value == nil {
@@ -26,13 +25,13 @@ func schedule(name string, s *bilevel.Schedule, value bilevel.Schedule, most flo
 	return option.Schedule(name, *s, most)
 }
 
-// count fills in a default, and refuses numbers below 1.
+// count is schedule for a number ≥ 1.
 func count(name string, n *int, value int) error {
 	option.Default(n, value)
 	return option.AtLeast(name, *n, 1)
 }
 
-// positive fills in a default, and refuses what is not > 0 and finite.
+// positive is schedule for a finite number > 0.
 func positive(name string, v *float64, value float64) error {
 	option.Default(v, value)
 	return option.Finite(name, *v)
@@ -73,8 +72,7 @@ func (m *memory) begin(it *bilevel.Iteration) *step {
 	return &m.step
 }
 
-// step is an Iteration with its Oracle. After the first error, which stays in err, it draws,
-// evaluates and moves nothing.
+// step is an Iteration with its Oracle. After its first error, kept in err, it draws, evaluates and moves nothing.
 type step struct {
 	*bilevel.Iteration
 	err error
