@@ -106,7 +106,6 @@ func shared(op string, a, b handle) *tape {
 	return a.t
 }
 
-// sharedVecs is shared for vectors, which must be of one length.
 func sharedVecs(op string, u, v Vec) *tape {
 	t := shared(op, u.handle, v.handle)
 	t.sameLength(op, len(u.v), len(v.v))
@@ -139,7 +138,6 @@ func (t *tape) badMap(op string, i int, a, v, p, q float64) {
 	}
 }
 
-// checkSum fails where a sum is not finite, with the operand to blame.
 func (t *tape) checkSum(op string, sum float64, operands ...[]float64) {
 	if sum-sum == 0 {
 		return
@@ -152,7 +150,6 @@ func (t *tape) checkSum(op string, sum float64, operands ...[]float64) {
 	t.outside(op, "is %v", sum)
 }
 
-// checked is a recorded number, result of op on a and b, if it is finite.
 func (n Num) checked(op string, a, b float64) Num {
 	if n.t != nil && n.v-n.v != 0 {
 		n.t.outside(op, "of %v and %v is %v", a, b, n.v)

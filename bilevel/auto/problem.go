@@ -85,15 +85,14 @@ type Losses struct {
 	Modulus func(x []float64) float64
 }
 
-// Problem is the bilevel.Problem of two losses. It has scratch memory: see Clone.
+// Problem is the bilevel.Problem of two losses.
 type Problem struct {
 	losses Losses
 	f, g   loss
 	tape   tape
 }
 
-// New returns the problem of l. Errors, of a length below 1 or a missing loss, wrap
-// bilevel.ErrOption and name the field.
+// New returns the problem of l. Errors (a length below 1, a missing loss) wrap bilevel.ErrOption and name the field.
 func New(l Losses) (*Problem, error) {
 	err := cmp.Or(option.AtLeast("auto: Losses.Dx", l.Dx, 1), option.AtLeast("auto: Losses.Dy", l.Dy, 1))
 	switch {

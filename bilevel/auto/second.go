@@ -117,7 +117,6 @@ func (t *tape) kept(b []float64) []float64 {
 	return c
 }
 
-// nonzero says whether an entry of v, but for one, is not 0.
 func nonzero(v []float64, but int) bool {
 	for i, e := range v {
 		if e != 0 && i != but {
@@ -293,7 +292,6 @@ func (t *tape) leafRow(id int32, k int) (row, bool) {
 	return row{}, false
 }
 
-// moves says that o is of a leaf that sweeps move.
 func (t *tape) moves(o *node) bool { return o.leaf && o.dep&t.seed != 0 }
 
 func (t *tape) leafParts(s *side) (x, y []float64) {

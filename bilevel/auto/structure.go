@@ -126,8 +126,7 @@ func (t *tape) core(a int32) int32 {
 	return out
 }
 
-// crosses says that cut variables have a part in g_xy: one depends on x, or is joined with x in an
-// operation that is not linear.
+// crosses says that cut variables have a part in g_xy: one depends on x, or meets it in a curved operation.
 func (t *tape) crosses() bool {
 	for i := range t.nodes {
 		switch o := &t.nodes[i]; o.code {

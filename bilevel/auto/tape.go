@@ -237,7 +237,6 @@ func (t *tape) num(o *node) Num { return Num{t.last(), o.val[0]} }
 
 func (t *tape) vec(o *node) Vec { return Vec{t.last(), o.val} }
 
-// operand returns the node of a vector, a new one for a constant.
 func (t *tape) operand(u Vec) int32 {
 	if u.t != nil {
 		return u.id

@@ -7,8 +7,7 @@ import (
 	"stable/mat/kernel"
 )
 
-// Vec is a vector, recorded or constant as a Num is. Operations on vectors of different lengths
-// fail. Those on constants alone allocate their result; no other does.
+// Vec is a vector, recorded or constant as a Num is. Operations on vectors of different lengths fail.
 type Vec struct {
 	handle
 	v []float64
@@ -211,8 +210,8 @@ func (u Vec) paired(name string, code opcode, w Vec) Num {
 	return t.reduced(code, t.operand(a), t.operand(b), s)
 }
 
-// DotSparse returns Σ val_k·u_i with i = col_k, columns ascending. Both slices must stay until the
-// loss is called again. It fails if they differ in length, or do not ascend within u.
+// DotSparse returns Σ val_k·u_i with i = col_k, columns ascending. Both slices must stay as long as Data's.
+// It fails if they differ in length, or do not ascend within u.
 func (u Vec) DotSparse(col []int32, val []float64) Num {
 	u.t.sameLength("DotSparse", len(col), len(val))
 	last, s := int32(-1), 0.0
@@ -257,11 +256,10 @@ func (u Vec) Mat(rows, cols int) Mat {
 	return Mat{u, matrix{rows, cols, cols}}
 }
 
-// Matrix returns the constant matrix a, in its memory, to be kept until the loss is called again.
+// Matrix returns the constant matrix a, in its memory, which must stay as long as Data's.
 func Matrix(a *mat.Dense) Mat { return Mat{Data(a.Data), matrix{a.Rows, a.Cols, a.Stride}} }
 
-// MulVec returns W·u, of length rows, and MulVecTrans Wᵀ·u, of length cols. They fail unless u is of
-// length cols, and rows.
+// MulVec returns W·u, of length rows, MulVecTrans Wᵀ·u, of length cols. They fail unless u is of length cols, and rows.
 func (w Mat) MulVec(u Vec) Vec      { return w.times("MulVec", opMatVec, u, w.rows, w.cols) }
 func (w Mat) MulVecTrans(u Vec) Vec { return w.times("MulVecTrans", opMatTrans, u, w.cols, w.rows) }
 

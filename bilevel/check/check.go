@@ -73,7 +73,7 @@ type Options struct {
 // Problem checks the oracles of p, and Products, Joint, UpperGradient, Values, Truth and StronglyConvex
 // where p implements them. The error is about the options or the dimensions alone. Panics of oracles
 // are caught. An oracle that failed, or does not keep to its samples, is not checked further, nor
-// another by it: a mistake has one name.
+// another by it.
 func Problem(p bilevel.Problem, o Options) (*Report, error) {
 	dx, dy := p.Dims()
 	if err := o.complete(dx, dy); err != nil {
@@ -227,7 +227,6 @@ func (c *checker) point(index int) point {
 	return pt
 }
 
-// places are the points with two samples each, and the exact value if exact.
 func (c *checker) places(o *oracle, exact bool) (all []point) {
 	for _, pt := range c.points {
 		s := pt.names[o.stream]

@@ -164,7 +164,6 @@ var mistakes = []mistake{
 		want: "call: GradF: f_x:", message: "no exact oracle"},
 	{name: "wrong value", in: "ValueF", after: func(c written) { *c.f += c.x[1] },
 		want: "derivative: GradF: f_x[1]:", message: "ValueF"},
-	// On other problems.
 	{name: "sign of g_x", after: func(c written) { times(-1, c.dst) },
 		want: "derivative: GradXG: g_x[0]:", message: "-1 times"},
 	{name: "sign of g_x, without values", after: func(c written) { times(-1, c.dst) }, bare: true,
@@ -404,7 +403,7 @@ func TestPointsStayInTheRegion(t *testing.T) {
 	}
 }
 
-// Rounding in values is no wrong gradient, and does not hide that nothing was judged.
+// Rounding in values is no wrong gradient.
 func TestRoughValuesAreReported(t *testing.T) {
 	for noise, judged := range map[float64]bool{1e-12: true, 1e-6: false} {
 		r := run(mutant{oracle: "ValueF", after: func(m written) {

@@ -141,8 +141,7 @@ func (c *checker) second() {
 	}
 }
 
-// judgeSecond judges g_xy and g_yy, unless g_y is wrong: g says so, it is not symmetric, or both
-// miss it by one factor.
+// judgeSecond judges g_xy and g_yy, unless g_y is wrong: g says so, it is not symmetric, or both miss it by one factor.
 func (c *checker) judgeSecond(grad *oracle, xy, yy comparison) {
 	right := slices.ContainsFunc(c.log.Passed, func(p Pass) bool { return p.Check == Derivative && p.Oracle == grad.name })
 	wrong := c.log.wrong(Derivative, grad.name)
@@ -162,7 +161,6 @@ func (c *checker) judgeSecond(grad *oracle, xy, yy comparison) {
 	}
 }
 
-// doubt says which of the oracles was found wrong, or nothing.
 func (c *checker) doubt(names ...string) string {
 	for _, name := range names {
 		if o := c.oracle(name); o != nil && o.bad != "" {
@@ -175,7 +173,7 @@ func (c *checker) doubt(names ...string) string {
 	return ""
 }
 
-// usable is false, with a gap, if o failed, or one of those that it is judged by is wrong.
+// usable notes a gap where it is false.
 func (c *checker) usable(check string, o *oracle, by ...string) bool {
 	why := o.bad
 	if why == "" {

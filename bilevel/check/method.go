@@ -202,8 +202,7 @@ func (t *trial) start(w *watched, opt bilevel.Options) (s *bilevel.Solver, err e
 	return s, err
 }
 
-// clean makes and judges the undisturbed run, and returns what it asked for, nil where others
-// cannot be compared with it.
+// clean makes and judges the undisturbed run, and returns what it asked for; nil: others cannot be compared with it.
 func (t *trial) clean() (*watched, error) {
 	w, name := watch(t.Problem), t.m.Name()
 	if name == "" {
@@ -241,7 +240,6 @@ func (t *trial) clean() (*watched, error) {
 	return w, nil
 }
 
-// step does one step, and checks that it leaves its iterate alone.
 func (t *trial) step(s *bilevel.Solver) error {
 	k, z := s.K(), [2][]float64{s.X(), s.Y()}
 	before := [2][]float64{slices.Clone(z[0]), slices.Clone(z[1])}
@@ -263,7 +261,6 @@ func (t *trial) feasible(s *bilevel.Solver) {
 	}
 }
 
-// reported wants a step size > 0 of what moved by more than rounding.
 func (t *trial) reported(s *bilevel.Solver) {
 	alpha, beta := s.StepSizes()
 	for i, size := range [2]float64{alpha, beta} {

@@ -14,7 +14,7 @@ import (
 	"stable/mat"
 )
 
-// products compares products with one vector v, and names the entries where they differ.
+// products compares products with one vector v, entry by entry.
 func (c *checker) products() {
 	for _, p := range []struct{ vec, matrix string }{{"HessVecG", "HessG"}, {"CrossVecG", "CrossG"}} {
 		vec, matrix := c.oracle(p.vec), c.oracle(p.matrix)
@@ -194,7 +194,6 @@ func (c *checker) effect() {
 	}
 }
 
-// nonzero notes the entries that are not 0 for one of two samples or for all.
 func (c *checker) nonzero(o *oracle, pt point, seen []bool) {
 	s, all := pt.names[o.stream], pt.of()
 	if o.noExact {

@@ -132,7 +132,6 @@ func (o *oracle) finding(check string, pt point, k int, message string) Finding 
 	panic("check: no such entry")
 }
 
-// whole is a finding about no entry of a quantity.
 func (o *oracle) whole(check, quantity string, pt point, message string) Finding {
 	return Finding{Check: check, Oracle: o.name, Quantity: quantity, I: -1, J: -1, Point: pt.index, Batch: pt.batch,
 		Message: message}

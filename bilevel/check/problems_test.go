@@ -76,8 +76,7 @@ func noisy(terms uint64) *quadratic.Problem {
 		SigmaGy: 0.5, SigmaGxy: 0.5, SigmaGyy: 0.5}))
 }
 
-// root is g = ½‖y‖² − Σ √x_i y_i, f = ½‖y‖² + Σ x_i log x_i, for x > 0 in a set only: outside, it
-// fails, or, unless it is fussy, is NaN.
+// root is g = ½‖y‖² − Σ √x_i y_i, f = ½‖y‖² + Σ x_i log x_i for x > 0; else it fails if fussy, or is NaN.
 func root(fussy bool, set bilevel.Set) bilevel.Problem {
 	p := ofLosses(3, 3, func(x, y auto.Vec) auto.Num {
 		return x.Mul(x.Log()).Sum().Add(y.SquaredNorm().Scale(0.5))

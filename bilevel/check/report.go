@@ -183,7 +183,6 @@ func (r *Report) skip(s Skip) {
 	}
 }
 
-// wrong says that there is a finding of a check, or of any, on an oracle.
 func (r *Report) wrong(check, oracle string) bool {
 	return slices.ContainsFunc(r.Findings, func(f Finding) bool {
 		return f.Oracle == oracle && (check == "" || f.Check == check)

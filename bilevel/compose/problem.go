@@ -20,8 +20,7 @@ import (
 	"stable/mat"
 )
 
-// Composition is a compositional problem. Samples, batches and destinations are as in
-// bilevel.Problem, and ErrNoExact, too.
+// Composition is a compositional problem. Samples, batches, destinations and ErrNoExact are as in bilevel.Problem.
 type Composition interface {
 	// Dims returns the lengths of x and of y = h(x).
 	Dims() (dx, dy int)

@@ -30,7 +30,7 @@ const (
 	shorter     = 7   // that of the differences in HessVec
 )
 
-// Function is F(x) = f(x, y*(x)). New makes one.
+// Function is F(x) = f(x, y*(x)).
 type Function struct {
 	// Xi and Phi are the batches of all oracle calls. Default: none, the exact means.
 	Xi, Phi []bilevel.Sample
@@ -54,8 +54,7 @@ type Function struct {
 	known                bool // there is one
 }
 
-// New returns F of p, which must have exact oracles unless Xi and Phi are set. Memory dy², and dx·dy
-// where g_xy is formed.
+// New returns F of p, which needs exact oracles unless Xi and Phi are set. Memory dy², and dx·dy where g_xy is formed.
 func New(p bilevel.Problem) *Function {
 	dx, dy := p.Dims()
 	vec := func(n int) []float64 { return make([]float64, n) }
@@ -106,7 +105,7 @@ func (f *Function) Solve(y, x []float64, tol float64) error {
 	return fmt.Errorf("%w: ‖g_y‖ is %g", ErrNoSolution, mat.Norm(f.gy))
 }
 
-// move takes the longest of the steps 1, ½, … at which ‖g_y‖ falls, if there is one.
+// move takes the longest of the steps 1, ½, … at which ‖g_y‖ falls.
 func (f *Function) move(y, x []float64) bool {
 	before := mat.Norm(f.gy)
 	for t := 1.0; t > 1e-9; t /= 2 {
@@ -266,7 +265,7 @@ func (f *Function) Vectors(visit func(name string, v []float64)) {
 	visit("g_xy v", f.gxyv)
 }
 
-// Truth is bilevel.Truth for a problem with exact oracles, by Newton's method. NewTruth makes one.
+// Truth is bilevel.Truth for a problem with exact oracles, by Newton's method.
 type Truth struct {
 	f       *Function
 	y, grad []float64 // of Objective

@@ -259,8 +259,7 @@ type line struct {
 
 type end struct{ t, value, slope float64 }
 
-// tell takes φ(t), φ′(t) and the promise for φ(t), tφ′(0) on a straight path. It accepts t, or
-// chooses another.
+// tell takes φ(t), φ′(t) and the promise for φ(t), tφ′(0) on a straight path. It accepts t, or chooses another.
 func (l *line) tell(value, slope, promise float64) bool {
 	if l.last {
 		return true

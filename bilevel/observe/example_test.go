@@ -16,7 +16,7 @@ func must[T any](v T, err error) T {
 	return v
 }
 
-// How much better could a run have been? Not at all, where the error is at the samples' limit.
+// How much better could a run have been?
 func ExampleLocalLimit() {
 	p := must(quadratic.New(quadratic.Options{Dx: 3, Dy: 4, Seed: 5, SigmaFx: 1, SigmaFy: 1, SigmaGy: 1, SigmaGxy: 1, SigmaGyy: 1}))
 	x, best := p.Optimum()

@@ -22,8 +22,6 @@ import (
 // method that has seen n_ξ and n_φ of them does better than
 //
 //	E[F(x) − F*] = Xi/n_ξ + Phi/n_φ.
-//
-// LocalLimit computes it.
 type Limit struct {
 	Xi, Phi float64
 
