@@ -74,7 +74,6 @@ func (b *block) vector(acc []float64, a *mat.Dense, s *sum, lo int) {
 	mat.AddMulTransA(of(acc), 1, &t, a)
 }
 
-// set copies row i, and returns how far it goes.
 func (b *block) set(r int, d *data.Data, i int) (width int) {
 	col, val := d.Row(i)
 	row := b.a.Row(r)

@@ -27,7 +27,7 @@ func (l Loss) first(t, b float64) float64 {
 	return -b / (1 + math.Exp(b*t))
 }
 
-// valueFirst is ℓ(t) and ℓ′(t); logistic: log(1 + e) + max(−bt, 0) with e = exp(−|bt|).
+// valueFirst is ℓ(t) and ℓ′(t), without overflow.
 func (l Loss) valueFirst(t, b float64) (value, first float64) {
 	if l == Squared {
 		return 0.5 * (t - b) * (t - b), t - b
@@ -40,7 +40,7 @@ func (l Loss) valueFirst(t, b float64) (value, first float64) {
 	return math.Log1p(e) - m, -b / (1 + e)
 }
 
-// second is ℓ″(t); logistic: σ(t)·σ(−t) = e/(1+e)² with e = exp(−|t|).
+// second is ℓ″(t), without overflow.
 func (l Loss) second(t float64) float64 {
 	if l == Squared {
 		return 1

@@ -208,8 +208,7 @@ func (p *Problem) Train() *data.Data      { return p.train }
 func (p *Problem) Validation() *data.Data { return p.val }
 func (p *Problem) Loss() Loss             { return p.opt.Loss }
 
-// Dims returns the number of weights, see Penalty and PenaliseIntercept, and the number of features,
-// the intercept among them.
+// Dims returns the numbers of weights (see Penalty and PenaliseIntercept) and of features, the intercept among them.
 func (p *Problem) Dims() (dx, dy int) { return p.dx, p.dy() }
 
 func (p *Problem) dy() int { return p.outputs * p.train.Dim }
@@ -307,8 +306,7 @@ func (p *Problem) CrossVecG(dst, x, y, v []float64, phi []bilevel.Sample) error 
 // Joint returns p.
 func (p *Problem) Joint() bilevel.Problem { return p }
 
-// JointG writes the bits of GradG, HessVecG and CrossVecG: g_y, g_yy·v and g_xy·v. Cost: half of
-// theirs for few rows.
+// JointG writes the bits of GradG, HessVecG and CrossVecG: g_y, g_yy·v and g_xy·v. Cost: half of theirs for few rows.
 func (p *Problem) JointG(gy, hv, cv, x, y, v []float64, phi []bilevel.Sample) error {
 	if len(phi) == 0 || p.outputs > 1 || p.perRow() {
 		return cmp.Or(p.GradG(gy, x, y, phi), p.HessVecG(hv, x, y, v, phi), p.CrossVecG(cv, x, y, v, phi))

@@ -19,8 +19,7 @@ import (
 	"stable/mat"
 )
 
-// Sums have the same bits for any number of workers, are those of the single rows, allocate nothing,
-// and stay inside of their views, for rows that are sparse, and for those that make blocks.
+// Sums are those of the single rows, with the same bits for any workers, and stay inside of their views.
 func TestSums(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 1))
 	for _, c := range []struct {
@@ -214,7 +213,6 @@ func TestFreeIntercept(t *testing.T) {
 	assert.InDelta(t, 1, math.Exp(y[3])+math.Exp(y[7])+math.Exp(y[11]), 1e-4)
 }
 
-// solved returns the problem of d, and y*(x) where all features weigh lambda.
 func solved(t *testing.T, d *data.Data, o Options, lambda float64) (p *Problem, x, y []float64) {
 	p = bileveltest.Must(New(d, d, o))
 	x, y = make([]float64, p.dx), make([]float64, p.dy())

@@ -15,7 +15,7 @@ import (
 	"stable/bilevel/saa"
 )
 
-// A problem with a known solution: a method of one's own is measured against the truth.
+// A method is measured against a known solution.
 func Example() {
 	p := bileveltest.Must(quadratic.New(quadratic.Options{Dx: 4, Dy: 6, Seed: 7, SigmaGy: 0.1, SigmaFy: 0.1}))
 	_, best := p.Optimum()

@@ -193,7 +193,6 @@ func (p *Problem) slope(dst, x []float64) {
 	mat.Axpy(dst, 1, p.c)
 }
 
-// offsets writes η = x − x* and δ = y − y*(x*).
 func (p *Problem) offsets(x, y []float64) {
 	subtract(p.eta, x, p.xs)
 	subtract(p.delta, y, p.ys)
@@ -224,7 +223,6 @@ func (p *Problem) fits(msg string, x, y []float64, rest bool) {
 	}
 }
 
-// asked is fits, and an error where a name is outside of the finite sum.
 func (p *Problem) asked(msg string, x, y []float64, rest bool, batch []bilevel.Sample) error {
 	p.fits(msg, x, y, rest)
 	for _, s := range batch {

@@ -14,8 +14,9 @@
 // ensemble, so A + σ_gyy S can be indefinite) are Gaussian, of zero mean and unit mean square
 // Frobenius norm, drawn from the problem's seed and the sample's name alone.
 //
-// A Problem is for one goroutine at a time (see Clone). Oracles do not allocate, and cost O(Dx·Dy +
-// Dy² + Dx²) a sample. A wrong length panics; a name outside of a finite sum is an error.
+// A Problem is for one goroutine at a time (see Clone). Oracles, Solution and Objective do not allocate.
+// An oracle costs O(Dx·Dy + Dy² + Dx²) a sample. A wrong length panics; a name outside of a finite
+// sum is an error.
 package quadratic
 
 import (
@@ -71,7 +72,7 @@ type Options struct {
 	Terms uint64
 }
 
-// Problem implements bilevel.Problem, Products, UpperGradient, Truth and Values. New makes one.
+// Problem implements bilevel.Problem, Products, UpperGradient, Truth and Values.
 type Problem struct {
 	o      Options
 	a      *mat.Sym       // g_yy
@@ -250,7 +251,7 @@ func gaussian(rng *rand.Rand, x []float64) {
 	}
 }
 
-// Solution writes y*(x) = A⁻¹(Bᵀx + c); y is not read. It does not allocate. 2Dx·Dy + 2Dy² flops.
+// Solution writes y*(x) = A⁻¹(Bᵀx + c); y is not read. 2Dx·Dy + 2Dy² flops.
 func (p *Problem) Solution(y, x []float64) error {
 	p.fits("quadratic: Solution: dimension mismatch", x, y, true)
 	p.slope(y, x)
@@ -258,8 +259,7 @@ func (p *Problem) Solution(y, x []float64) error {
 	return nil // there always is one
 }
 
-// Objective returns F(x) = f(x, y*(x)) without noise and, unless grad is nil, writes ∇F(x) = f_x +
-// B A⁻¹ f_y. It does not allocate.
+// Objective returns F(x) = f(x, y*(x)) without noise and, unless grad is nil, writes ∇F(x) = f_x + B A⁻¹ f_y.
 func (p *Problem) Objective(grad, x []float64) (float64, error) {
 	y := p.delta
 	p.fits("quadratic: Objective: dimension mismatch", x, y, grad == nil || len(grad) == p.o.Dx)

@@ -18,7 +18,7 @@ import (
 	"stable/mat/mattest"
 )
 
-// Variants are strongly convex and not, simulators and finite sums, of many shapes.
+// Variants are problems of all kinds and many shapes.
 func Variants() map[string]Options {
 	v := map[string]Options{}
 	for _, d := range [][2]int{{1, 1}, {1, 4}, {5, 2}, {4, 4}, {7, 17}} {
@@ -222,7 +222,7 @@ func TestOptimum(t *testing.T) {
 			if o.Nonconvex > 0 {
 				assert.Zero(t, f)
 			}
-			// No point nearby or far away is better; lowest says by how much at least.
+			// Other points are worse, at least by what lowest says.
 			for _, r := range []float64{1e-3, 0.1, 1, 10} {
 				for s := range uint64(20) {
 					z, d := slices.Clone(x), mattest.Vec(len(x), s)
@@ -326,7 +326,7 @@ func TestMomentsAreThoseOfGaussians(t *testing.T) {
 	assert.InEpsilon(t, m4, math.Pow(moment(mean, sigma, d), 4), 5*1.3/math.Sqrt(n))
 }
 
-// Beside what check.Problem says of the draws: clones and problems of one seed share them.
+// Clones and problems of one seed share their draws.
 func TestSameNameIsSameDraw(t *testing.T) {
 	for name, o := range Variants() {
 		t.Run(name, func(t *testing.T) {

@@ -124,7 +124,6 @@ func (l *layout) find(free []bool, opt *ReadOptions) (err error) {
 	return nil
 }
 
-// rest returns the columns that are free, and not to be dropped.
 func (l *layout) rest(free []bool, opt *ReadOptions) (columns []int) {
 	for j, name := range l.names {
 		if free[j] && !slices.Contains(opt.Drop, name) {

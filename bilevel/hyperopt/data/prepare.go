@@ -71,7 +71,6 @@ func Constant(d *Data) (features []int) {
 	return features
 }
 
-// spans returns the least and the largest value of each feature, and in how many rows it is stored.
 func spans(d *Data) (lo, hi, stored []float64) {
 	lo, hi = slices.Repeat([]float64{math.Inf(1)}, d.Dim), slices.Repeat([]float64{math.Inf(-1)}, d.Dim)
 	stored = make([]float64, d.Dim)
@@ -195,8 +194,7 @@ func (d *Data) Split(seed uint64, fractions ...float64) ([]*Data, error) {
 	return d.split([][]int{shuffled(d.Rows(), seed)}, fractions)
 }
 
-// SplitStratified is Split class by class: each part has the classes in d's proportion, up to one
-// row, ordered by class.
+// SplitStratified is Split class by class: each part has the classes in d's proportion up to a row, ordered by class.
 func (d *Data) SplitStratified(seed uint64, fractions ...float64) ([]*Data, error) {
 	classes := make([][]int, max(2, len(d.Classes)))
 	for _, i := range shuffled(d.Rows(), seed) {

@@ -126,7 +126,6 @@ var (
 	booleans = []string{"false", "true", "False", "True", "FALSE", "TRUE"}
 )
 
-// parseCell is parseFloat where a feature may be true or false, too.
 func parseCell(s string) (float64, error) {
 	v, err := parseFloat(s)
 	if k := slices.Index(booleans, s); err == ErrNumber && k >= 0 {
