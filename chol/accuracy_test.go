@@ -32,7 +32,6 @@ var constants = map[string]float64{
 
 func TestAccuracy(t *testing.T) { mattest.EachKernel(t, testAccuracy) }
 
-// Every bound holds against arithmetic of 320 bits, on a long list of small matrices.
 func testAccuracy(t *testing.T) {
 	c, count := newAccuracy(), mattest.Count(400, 3000, 60_000)
 	factored := 0
@@ -69,12 +68,11 @@ type accuracy struct {
 
 func newAccuracy() *accuracy { return &accuracy{l: mattest.NewLedger(constants)} }
 
-// see allows an error for underflow besides.
 func (c *accuracy) see(name string, err, unit float64) {
 	c.l.See(name, max(0, err-0x1p-1060), unit, c.where)
 }
 
-// factor looks at all that a factor is for, updates too, and reports whether there is one.
+// factor checks all that a factor is for, updates too, and reports whether there is one.
 func (c *accuracy) factor(t *testing.T, a *mat.Sym, x []float64) bool {
 	before := mattest.Full(a)
 	err := c.c.Factor(a)

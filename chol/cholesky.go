@@ -36,8 +36,7 @@ func (c *Cholesky) Order() int {
 	return c.f.Rows
 }
 
-// LTo sets dst = L, lower triangular with positive diagonal, 0 above it. It panics if dst is not n
-// × n, or without a factor. It does not allocate.
+// LTo sets dst = L, its diagonal positive, 0 above it. It panics unless dst is n × n, or without a factor.
 func (c *Cholesky) LTo(dst *mat.Dense) {
 	c.need("chol: LTo: no factor")
 	n := c.f.Rows

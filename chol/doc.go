@@ -2,8 +2,8 @@
 // inverse, determinant, condition, rank-one update and downdate, and the question whether A −
 // shift·I is positive definite at all.
 //
-// The zero value of a Cholesky works; its memory grows to the largest order seen, and it allocates
-// nothing at that order or below. Inputs are read in their lower triangle. One goroutine at a time.
+// The zero value of a Cholesky works; its memory grows to the largest order seen, and at that order or
+// below only errors allocate. Inputs are read in their lower triangle. One goroutine at a time.
 //
 // A matrix not positive definite, or not finite, gives a *NotPosDefError. Sizes that do not match,
 // and calls without a factor, panic with a constant string.

@@ -8,8 +8,7 @@ import (
 )
 
 // Factor computes the factor of a, only read. A matrix not positive definite or not finite gives a
-// *NotPosDefError, and c then holds no factor. It allocates at a larger order than ever, and for the
-// error. n³/3 flops. (Golub, Van Loan 4.2; LAPACK dpotrf.)
+// *NotPosDefError, and c then holds no factor. n³/3 flops. (Golub, Van Loan 4.2; LAPACK dpotrf.)
 func (c *Cholesky) Factor(a *mat.Sym) error { return c.factorShifted("chol: Factor", a, 0) }
 
 // FactorShifted factors a − shift·I, which is not formed; else as Factor.
@@ -39,9 +38,8 @@ func (c *Cholesky) factor(a *mat.Sym, shift float64) (pivot int, value float64) 
 }
 
 // PosDef reports whether FactorShifted(a, shift) succeeds, factoring, above order 4, only where
-// neither the diagonal nor Gershgorin's discs (Golub, Van Loan 7.2.1) decide. a is only read. A matrix or shift
-// not finite gives false. c holds no factor afterwards. It allocates at a larger order than ever. At
-// most n³/3 flops.
+// neither the diagonal nor Gershgorin's discs (Golub, Van Loan 7.2.1) decide. a is only read. A
+// matrix or shift not finite gives false. c holds no factor afterwards. At most n³/3 flops.
 func (c *Cholesky) PosDef(a *mat.Sym, shift float64) bool {
 	if kernel.Torn(a.N, a.N, a.Stride) {
 		panic("chol: PosDef" + kernel.MsgTorn)

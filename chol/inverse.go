@@ -5,8 +5,8 @@ import (
 	"stable/mat/kernel"
 )
 
-// Inverse writes A⁻¹ to dst. It panics if dst is not of order n, or without a factor. It does not
-// allocate. 2n³/3 flops. (LAPACK dpotri.) To apply A⁻¹, SolveVec is cheaper and more accurate.
+// Inverse writes A⁻¹ to dst. It panics if dst is not of order n, or without a factor. 2n³/3 flops.
+// (LAPACK dpotri.) To apply A⁻¹, SolveVec is cheaper and more accurate.
 func (c *Cholesky) Inverse(dst *mat.Sym) {
 	c.need("chol: Inverse: no factor")
 	if dst.N != c.f.Rows {

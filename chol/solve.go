@@ -5,8 +5,8 @@ import (
 	"stable/mat/kernel"
 )
 
-// SolveVec sets dst = A⁻¹·b; dst may be b. It panics if a length is not n, or without a factor. It
-// does not allocate. 2n² flops. (LAPACK dpotrs.)
+// SolveVec sets dst = A⁻¹·b; dst may be b. It panics if a length is not n, or without a factor. 2n²
+// flops. (LAPACK dpotrs.)
 func (c *Cholesky) SolveVec(dst, b []float64) {
 	c.need("chol: SolveVec: no factor")
 	if len(dst) != c.f.Rows || len(b) != c.f.Rows {
@@ -22,8 +22,7 @@ func (c *Cholesky) SolveVec(dst, b []float64) {
 	}
 }
 
-// Solve sets dst = A⁻¹·B for b of n × m; dst may be b. It panics if the sizes do not match, or
-// without a factor. It does not allocate. 2n²·m flops.
+// Solve is SolveVec for the columns of b, n × m: dst = A⁻¹·B. Sizes that do not match panic, too. 2n²·m flops.
 func (c *Cholesky) Solve(dst, b *mat.Dense) {
 	c.need("chol: Solve: no factor")
 	if b.Rows != c.f.Rows || dst.Rows != b.Rows || dst.Cols != b.Cols {

@@ -4,7 +4,7 @@ import "math"
 
 // Update turns the factor of A into that of A + x·xᵀ; x is only read. An x with a square that is
 // not finite gives a *NotPosDefError, and the factor stays. It panics if len(x) is not n, or
-// without a factor. It allocates for the error alone. 3n² flops. (LINPACK dchud.)
+// without a factor. 3n² flops. (LINPACK dchud.)
 func (c *Cholesky) Update(x []float64) error {
 	c.need("chol: Update: no factor")
 	n := c.f.Rows

@@ -13,9 +13,8 @@
 //	krylov       n ≥ 48, k ≤ n/4, far below mu  n³/3 + (2n² + 3nk)·m     krylov.go
 //	tridiagonal  else                           4n³/3 + 3n²·min(k, n−k)  spectral.go
 //
-// clear returns A itself. krylov is a Lanczos process of m ≈ 1.1k + 13 steps, which stops early
-// where more seem needed than pay; a Cholesky factorisation of P proves that it missed no
-// eigenvalue. No basis is kept between calls: bits would depend on earlier calls.
+// clear returns A itself. krylov is a Lanczos process of m ≈ 1.1k + 13 steps, which stops early where more seem
+// needed than pay; a Cholesky factorisation of P proves that it missed no eigenvalue.
 //
 // # Accuracy and conventions
 //
@@ -42,5 +41,5 @@
 // Zero values work and own a workspace that grows to the largest order seen; a call at that order
 // or below, by the same route, allocates nothing. One goroutine at a time.
 //
-// No randomness, no goroutine: bits depend on the input alone.
+// Bits depend on the input alone.
 package eig

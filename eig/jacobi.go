@@ -14,7 +14,7 @@ const (
 	maxSweeps = 60      // about ten are needed
 )
 
-// Jacobi is a decomposition A = V·Λ·Vᵀ by plane rotations. The zero value works.
+// Jacobi is a decomposition A = V·Λ·Vᵀ by plane rotations.
 type Jacobi struct {
 	n, ld int
 	unit  float64   // brings the largest entry of A (scaled) near 1
@@ -32,8 +32,8 @@ type Jacobi struct {
 // proves a positive definite, each eigenvalue, however small, has a relative error of about
 // n·eps·κ(D⁻¹AD⁻¹), D = diag(√a_ii), which no tridiagonal method achieves.
 //
-// a is read only. Errors: ErrNotFinite, ErrNoConvergence (never seen). Nothing is allocated at an
-// order seen before. 7 sweeps at n = 14, 10 at n = 128, of up to 6n³ flops; half without vectors.
+// a is read only. Errors: ErrNotFinite, ErrNoConvergence (never seen). 7 sweeps at n = 14, 10 at
+// n = 128, of up to 6n³ flops; half without vectors.
 //
 // Golub, Van Loan, Matrix Computations, section 8.5; Rutishauser, Numer. Math. 9 (1966); stopping
 // rule: Demmel, Veselić, SIAM J. Matrix Anal. Appl. 13 (1992).

@@ -14,7 +14,7 @@ import (
 	"stable/mat/mattest"
 )
 
-// bound is what residuals in units of n·eps·norm must stay below; see mattest.
+// bound is for residuals in units of n·eps·norm.
 const bound = 16
 
 const anyRoute = eig.Route(-1)
@@ -150,7 +150,7 @@ func dct4(n int) *mat.Sym {
 	})
 }
 
-// scaleOf is n·eps·(‖A‖_F + |mu|·√n), the unit of a projection's errors.
+// scaleOf is the unit of a projection's errors.
 func scaleOf(a *mat.Sym, mu float64) float64 {
 	n := float64(a.N)
 	return n * mattest.Eps * (mat.NormFrobSym(a) + math.Abs(mu)*math.Sqrt(n))
@@ -205,7 +205,6 @@ func thresholds(a *mat.Sym, lambda []float64) []float64 {
 	return mus
 }
 
-// requireSolved finds values, and decomposes a with the same values.
 func requireSolved(t *testing.T, e solver, a *mat.Sym) {
 	t.Helper()
 	require.NoError(t, e.factorValues(a))
@@ -220,7 +219,6 @@ func requireSolved(t *testing.T, e solver, a *mat.Sym) {
 	assert.LessOrEqual(t, mattest.Residual(v, mattest.Trans(v), mattest.One(a.N), 1), constants[e.bounds+"orthogonality"])
 }
 
-// requireTruncated truncates with used, with a fresh Truncator in place, and by each route.
 func requireTruncated(t *testing.T, used *eig.Truncator, a *mat.Sym, mu float64, e decomposition) eig.Report {
 	t.Helper()
 	raised := mattest.List(a.N, func(i int) float64 { return max(mu, e.Values()[i]) })
@@ -256,7 +254,6 @@ func requireTruncated(t *testing.T, used *eig.Truncator, a *mat.Sym, mu float64,
 	return rep
 }
 
-// requireProjection compares with what has a's eigenvalues lambda, raised.
 func requireProjection(t *testing.T, a, p, want *mat.Sym, mu float64, rep eig.Report, lambda []float64) {
 	t.Helper()
 	slack := bound * scaleOf(a, mu)

@@ -167,7 +167,6 @@ const (
 	above = 0x1p1020
 )
 
-// Every bound holds against arithmetic of 320 bits, on a long list of small matrices.
 func TestAccuracy(t *testing.T) { mattest.EachKernel(t, testAccuracy) }
 
 func testAccuracy(t *testing.T) {
@@ -223,7 +222,6 @@ func (c *accuracy) see(name string, err, unit float64) {
 	c.l.See(name, max(0, err-below), unit, c.where)
 }
 
-// exact finds the eigenpairs of a.
 func (c *accuracy) exact(a *mat.Sym, guess *mat.Dense) {
 	c.d, c.v = mattest.ExactEig(a, guess)
 	c.lambda = nil

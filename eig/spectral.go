@@ -261,8 +261,7 @@ func (s *spectral) guess(b *block) {
 	}
 }
 
-// separate makes row k orthogonal to earlier rows with a near eigenvalue, normalises it, and returns
-// the length that was left.
+// separate makes row k of length 1, orthogonal to earlier rows of near eigenvalues, and returns what was left.
 func (s *spectral) separate(b *block, k int) float64 {
 	x := b.z.Row(k)
 	i := k - 1

@@ -8,7 +8,7 @@ import (
 	"stable/mat/kernel"
 )
 
-// Symmetric is a decomposition A = V·Λ·Vᵀ by the tridiagonal form. The zero value works.
+// Symmetric is a decomposition A = V·Λ·Vᵀ by the tridiagonal form.
 type Symmetric struct {
 	tri    spectral
 	small  small
@@ -18,13 +18,12 @@ type Symmetric struct {
 	known  bool      // z belongs to values
 }
 
-// Factor computes all eigenvalues and eigenvectors of a, n × n, with errors of small multiples of
-// n·eps·‖A‖_F. An eigenvalue much smaller than ‖A‖ may have no correct digit: use Jacobi. Close
-// eigenvalues get some orthonormal basis of their common space.
+// Factor computes all eigenvalues and eigenvectors of a, n × n. An eigenvalue much smaller than ‖A‖
+// may have no correct digit: use Jacobi. Close eigenvalues get some orthonormal basis of their common
+// space.
 //
 // a is read only. Errors: ErrNotFinite, ErrNoConvergence (never seen). It panics if the rows of a
-// overlap. Nothing is allocated at an order seen before. 10n³/3 flops and some 10n² divisions; up
-// to 5n³ more where eigenvalues agree to rounding.
+// overlap. 10n³/3 flops and some 10n² divisions; up to 5n³ more where eigenvalues agree to rounding.
 //
 // Householder's reduction (EISPACK tred2), QL (LAPACK dsterf), twisted factorisations (Parlett,
 // Dhillon, Linear Algebra Appl. 267 (1997)) or, for close eigenvalues, QL rotations (LAPACK dsteqr).

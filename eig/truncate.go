@@ -33,7 +33,7 @@ type Report struct {
 	Route         Route
 }
 
-// Truncator projects onto {X ⪰ mu·I} and solves with the last projection. The zero value works.
+// Truncator projects onto {X ⪰ mu·I} and solves with the last projection.
 type Truncator struct {
 	chol   chol.Cholesky // for certificates; then of P, after the first solve
 	kry    krylov
@@ -55,8 +55,8 @@ type Truncator struct {
 //
 // dst may be a, which is else only read; where P = a stays in place, its factor is computed at once.
 // Errors: ErrNotFinite (a or mu), ErrNoConvergence (never seen); dst is then as before. It panics if
-// the orders differ. A route taken so at that order before allocates nothing. Costs and errors: the
-// package comment. Higham, Linear Algebra Appl. 103 (1988), theorem 2.1, shifted by mu.
+// the orders differ. Costs and errors: the package comment. Higham, Linear Algebra Appl. 103 (1988),
+// theorem 2.1, shifted by mu.
 func (t *Truncator) Truncate(dst, a *mat.Sym, mu float64) (Report, error) {
 	if dst.N != a.N {
 		panic("eig: Truncator.Truncate: dimension mismatch")
@@ -255,8 +255,7 @@ func (t *Truncator) PosDef(a *mat.Sym, shift float64) bool {
 
 // SolveVec sets dst = P⁻¹·b for the last P, by its Cholesky factor. dst may be b, which is else
 // only read. Errors: chol.ErrNotPosDef, excluded by a normal mu well above n·eps·‖P‖_F. It panics
-// if a length is not n or there is no P. It allocates nothing at an order seen before. 2n² flops,
-// n³/3 more the first time.
+// if a length is not n or there is no P. 2n² flops, n³/3 more the first time.
 func (t *Truncator) SolveVec(dst, b []float64) error {
 	if err := t.factor("eig: Truncator.SolveVec: no projection"); err != nil {
 		return err

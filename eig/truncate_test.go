@@ -41,7 +41,6 @@ func allocations(second func()) float64 {
 	})
 }
 
-// Whatever a Truncator tries first, and however far, a matrix of the same route has made the room.
 func TestTruncateAllocatesNothingByARouteTakenBefore(t *testing.T) {
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))                          // a collection allocates, too
 	mat.Mul(mat.NewDense(64, 64), mat.NewDense(64, 64), mat.NewDense(64, 64)) // the first of a process makes a workspace
@@ -216,7 +215,6 @@ func TestTruncateHasNoCliff(t *testing.T) {
 	}
 }
 
-// spike has the eigenvalues −1, −2, … −k, and others from 1 to 2, with the vectors q.
 func spike(q *mat.Dense, k int) *mat.Sym {
 	return mattest.Compose(q, mattest.List(q.Rows, func(i int) float64 {
 		if i < k {

@@ -37,8 +37,7 @@ func power(m float64, exp int) float64 {
 	return math.Ldexp(1, max(-1000, min(exp-e, 1023)))
 }
 
-// stride returns the distance of rows of length n: an odd number of cache lines, so that columns
-// spread over the cache.
+// stride is the distance of rows of length n: an odd number of cache lines, to spread columns over the cache.
 func stride(n int) int {
 	if n < 32 {
 		return n
@@ -52,7 +51,7 @@ func resize(d *mat.Dense, rows, cols int) {
 
 func resizeSym(s *mat.Sym, n int) { *s = mat.Sym{N: n, Stride: n, Data: grow(s.Data, n*n)} }
 
-// grow returns x with length n, in its memory if it suffices, not cleared.
+// grow returns x with length n, not cleared.
 func grow(x []float64, n int) []float64 {
 	if cap(x) < n {
 		return make([]float64, n)

@@ -49,7 +49,6 @@ func noAlias(name string, dst, a, b *Dense) {
 	}
 }
 
-// noAliasVec panics if a's rows overlap, or it is told that a vector does.
 func noAliasVec(name string, a *Dense, overlap bool) {
 	if a.torn() {
 		panic(name + torn)

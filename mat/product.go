@@ -150,8 +150,7 @@ func (g *product) block(s *block) {
 	}
 }
 
-// lastColumns is block for columns short of a tile: for one, a product with a vector; for more, A
-// and B change places.
+// lastColumns is block for columns short of a tile: for one, a product with a vector; for more, A and B change places.
 func (g *product) lastColumns(b, a []float64, lda, i0, rows, k, j int) {
 	var s [3 * kernel.Cols]float64
 	w := g.n - j

@@ -7,8 +7,7 @@ const (
 	nVector = 24 * kernel.Panel // columns of B packed at a time
 )
 
-// vector packs what the caches hold of B, and runs strips of four rows of A along it, copies of rows
-// where A is symmetric.
+// vector packs what the caches hold of B, and runs strips of four rows of A along it, copied where A is symmetric.
 func (g *product) vector() {
 	work := borrow()
 	s := kernel.Strip{Ldc: g.ldc, B: work.b[:], Scratch: work.scratch[:], Alpha: g.alpha, Set: g.set}

@@ -1,7 +1,6 @@
 package mat
 
-// Sym is a symmetric N × N matrix: entry (i, j), i ≥ j, is Data[i*Stride+j]. It can share a square
-// Dense's memory (AsSym, Sym.Lower).
+// Sym is a symmetric N × N matrix: entry (i, j), i ≥ j, is Data[i*Stride+j].
 type Sym struct {
 	N      int
 	Stride int

@@ -30,7 +30,7 @@ func Axpy(y []float64, s float64, x []float64) {
 	axpyRow(y, s, x)
 }
 
-// axpy3 sets y_i += s0·x_i + s1·x_(ld+i) + s2·x_(2ld+i), over the length of y.
+// axpy3 is Axpy for three rows of x.
 func axpy3(y, x []float64, ld int, s0, s1, s2 float64) {
 	x0, x1, x2 := x[:len(y)], x[ld:][:len(y)], x[2*ld:][:len(y)]
 	for i, v := range y {
@@ -81,8 +81,7 @@ func MulVec(dst, a []float64, lda int, x []float64) {
 	}
 }
 
-// useVectors tells whether MulVec takes vectors below vectorMulVec: rows fill 256 bits, or the
-// build does not fuse.
+// useVectors tells whether MulVec takes vectors below vectorMulVec: rows fill 256 bits, or the build does not fuse.
 func useVectors(n int) bool {
 	switch n {
 	case 4, 8, 16, 19, 20:

@@ -125,8 +125,7 @@ func mulVecTransVector(dst, a []float64, lda int, x []float64) {
 	clearUpper()
 }
 
-// mulVecSymVector takes four rows at a time: the sums of the rows stay in registers, those of the
-// columns go through dst.
+// mulVecSymVector takes four rows at a time: sums of rows stay in registers, those of columns go through dst.
 func mulVecSymVector(dst, a []float64, lda int, x []float64) {
 	if wide() && len(x) >= vectorWide {
 		mulVecSymAVX512(dst, a, lda, x)

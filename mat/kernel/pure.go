@@ -2,17 +2,16 @@
 
 package kernel
 
-// Vector tells whether the kernels run on vectors. Here they are not compiled in; their stand-ins
-// below are never called.
+// Vector is false: vectors are not compiled in, and their stand-ins below are never called.
 func Vector() bool { return false }
 
-// Lanes returns the number of float64s in the kernels' vectors: none.
+// Lanes is 0: there are no vectors.
 func Lanes() int { return 0 }
 
-// AllLanes returns what Lanes can be on this machine.
+// AllLanes holds 0 alone.
 func AllLanes() []int { return []int{0} }
 
-// SetLanes sets the vectors' length, one of AllLanes, and returns the one before.
+// SetLanes changes nothing.
 func SetLanes(int) (was int) { return 0 }
 
 func stripVector(*Strip)                                 {}

@@ -23,7 +23,6 @@ func load(x []float64) vec            { return archsimd.LoadFloat64x2Array((*arr
 func loadPart(x []float64) (vec, int) { return archsimd.LoadFloat64x2Part(x) }
 func spread(x float64) (v vec)        { return v.SetElem(0, x).SetElem(1, x) }
 
-// sum4Vector sets d to the sums of four vectors, as far as it goes.
 func sum4Vector(d []float64, s0, s1, s2, s3 vec) {
 	s0.ConcatAddPairs(s1).StorePart(d)
 	if len(d) > 2 {

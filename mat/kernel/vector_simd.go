@@ -14,8 +14,7 @@ func Lanes() int { return inUse }
 // AllLanes returns what Lanes can be on this machine, the widest first, 0 last.
 func AllLanes() []int { return allLanes }
 
-// SetLanes sets the vectors' length, one of AllLanes, and returns the one before. For tests and
-// benchmarks, not for concurrent use.
+// SetLanes sets the vectors' length, one of AllLanes, and returns the one before. Not for concurrent use.
 func SetLanes(n int) (was int) {
 	was, inUse = inUse, n
 	return was

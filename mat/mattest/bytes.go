@@ -24,8 +24,7 @@ func Fuzz(f *testing.F, check func(t *testing.T, b Bytes), first ...[]byte) {
 	f.Fuzz(func(t *testing.T, data []byte) { check(t, data) })
 }
 
-// Bytes turns fuzz input into numbers and small matrices, NaN, Inf, subnormal and huge ones
-// included. Zeros follow at its end.
+// Bytes turns fuzz input into numbers and small matrices, also NaN, Inf, subnormal and huge. Zeros follow at its end.
 type Bytes []byte
 
 func (b *Bytes) next() byte {
