@@ -122,7 +122,7 @@ func BenchmarkSmall(b *testing.B) {
 	}
 }
 
-// BenchmarkSolve is one right-hand side with a factor that exists.
+// BenchmarkSolve is one right-hand side, without the factorisation.
 func BenchmarkSolve(b *testing.B) {
 	each(b, 2, 2, func(n int) func() {
 		x, rhs, c := make([]float64, n), mattest.Vec(n, 1), new(chol.Cholesky)
@@ -247,7 +247,6 @@ func BenchmarkStep(b *testing.B) {
 	})
 }
 
-// perStep makes ns/op the time of one of so many steps.
 func perStep(b *testing.B, steps int) {
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(steps*b.N), "ns/op")
 }
@@ -370,7 +369,6 @@ type listed struct {
 	Imports, TestImports, XTestImports []string
 }
 
-// Packages import the standard library, and what stands below them; tests testify, too.
 func TestImportsPointDown(t *testing.T) {
 	for _, p := range goList(t, "stable/...") {
 		for _, imp := range p.Imports {

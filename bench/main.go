@@ -50,8 +50,7 @@ func main() {
 	os.Exit(kit.Run(ctx, commands, os.Args[1:], out))
 }
 
-// interruptible returns a context that ends with an interrupt, or when the system asks the program to
-// end. The second time, either of them ends the program at once.
+// interruptible returns a context that ends with an interrupt or SIGTERM; a second one ends the program at once.
 func interruptible() (ctx context.Context, stop context.CancelFunc) {
 	ctx, stop = signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop)

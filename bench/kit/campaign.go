@@ -157,8 +157,7 @@ func (c *Campaign[R]) load(path string, id Identity) (empty bool, err error) {
 	}
 }
 
-// readLedger adds the results in a file, if there is one, to done, and returns the lengths of all but
-// a torn last line, and of all.
+// readLedger adds the results of a file, if any, to done, and returns the length without a torn last line, and in all.
 func readLedger[R any](path string, id Identity, done map[string]R) (whole, size int, err error) {
 	text, err := os.ReadFile(path)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {

@@ -23,8 +23,7 @@ func WriteFigure(w io.Writer, folder, name string, fig *plot.Figure) error {
 	return WriteFile(w, folder, name+".csv", fig.WriteCSV)
 }
 
-// WriteFile writes a file into a folder, and says so; a figure without a number that can be drawn it
-// leaves out, and says that.
+// WriteFile writes a file into a folder, or leaves out a figure without a number that can be drawn, and says so.
 func WriteFile(w io.Writer, folder, name string, fill func(io.Writer) error) error {
 	path := filepath.Join(folder, name)
 	err := atomicfile.Write(path, fill)

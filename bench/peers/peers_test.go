@@ -13,7 +13,7 @@ import (
 
 var sizes = []int{14, 22, 32, 37, 54, 64, 91, 100, 128, 200, 256, 300, 512}
 
-// each runs what prepare returns for every size, and tells how many flops·n^power a second it makes.
+// each is that of stable/bench.
 func each(b *testing.B, flops, power float64, prepare func(n int) func()) {
 	for _, n := range sizes {
 		b.Run(fmt.Sprintf("n=%d", n), func(b *testing.B) {
@@ -95,8 +95,7 @@ func BenchmarkEigSym(b *testing.B) {
 	})
 }
 
-// BenchmarkTruncate/clipped is the projection onto {X ⪰ 0.1·I} as one writes it with gonum:
-// eigenvectors, clamp, multiply back. It costs the same however many eigenvalues are clipped.
+// BenchmarkTruncate/clipped projects onto {X ⪰ 0.1·I} as one does with gonum: eigenvectors, clamp, multiply back.
 func BenchmarkTruncate(b *testing.B) {
 	b.Run("clipped", func(b *testing.B) {
 		each(b, 0, 0, func(n int) func() {

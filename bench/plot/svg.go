@@ -232,7 +232,7 @@ type point struct{ x, y float64 }
 
 func (p point) ok() bool { return !math.IsNaN(p.x + p.y) }
 
-// place is the place of (x, y), bounded outside of the plot area to keep numbers short.
+// place is bounded outside of the plot area to keep numbers short.
 func (f *frame) place(x, y float64) point {
 	const far = 1e4
 	p := point{f.sx.unit(x) * f.w, (1 - f.sy.unit(y)) * f.h}
@@ -274,7 +274,6 @@ func runs(pts []point) (out [][]point) {
 	return out
 }
 
-// trace is path data through pts, without repetitions in print.
 func trace(pts []point) string {
 	var b strings.Builder
 	command, last := "M", ""

@@ -118,7 +118,7 @@ func (t *tournament) comparisonSummary(w io.Writer, e *entrant, rows []row, best
 	return verdict
 }
 
-// better has of each selection and budget the row of the output with the smaller value.
+// better has the better output's row of each selection and budget.
 func better(rows []row, value func(row) float64) (list []row) {
 	for _, r := range rows {
 		i := slices.IndexFunc(list, func(b row) bool { return b.selection == r.selection && b.budget == r.budget })

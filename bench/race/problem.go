@@ -220,7 +220,6 @@ func onTable(name string, load func() (table, error), w weights) maker {
 	}}
 }
 
-// onFiles is the test problem on each file and in each box, which the name tells of several.
 func onFiles(files []string, rows int, seed uint64, kind string, boxes ...weights) (list []maker) {
 	for _, file := range files {
 		load := halves(file, rows, seed)

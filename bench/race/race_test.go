@@ -286,8 +286,7 @@ func init() {
 	}))
 }
 
-// The rivals that this module ships are of the problems that it makes today, all of them: F* agrees.
-// A registered guest races under its own name.
+// The rivals that ship are those of all of today's problems: F* agrees. A registered guest races, too.
 func TestShippedRivals(t *testing.T) {
 	out, line := t.TempDir(), []string{"untuned", "-methods", "Guest,S-TFBO", "-samples", "1000", "-trials", "1",
 		"-against", "../../testdata/rivals.csv,../../testdata/rivals-large.csv"}

@@ -66,7 +66,6 @@ func (t *tournament) rivals(rows []row) rivals {
 // failedIn stands behind the best setting where trials of all failed: last good iterates count.
 const failedIn = "; failed in "
 
-// offer takes a rival that is better than the one in the row's cell.
 func (v rivals) offer(r row, new rival) {
 	at := cell{r.problem, r.budget}
 	if old := v[at]; old.method == "" || new.error < old.error {

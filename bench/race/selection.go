@@ -123,7 +123,6 @@ func ablations() []*entrant {
 	}
 }
 
-// entrants are the registry's methods but for variants of others.
 func entrants() (list []*entrant) {
 	for _, e := range method.Registry() {
 		if e.Base == "" {

@@ -68,7 +68,6 @@ func (t *tournament) racing() (list []kit.Task[trial]) {
 	return list
 }
 
-// trialsOf are those of the first choice at a budget for an output.
 func (t *tournament) trialsOf(s *selection, b, output int) (list []trial) {
 	setting := s.rank[b][output][0]
 	upto := s.longest()[setting]
@@ -272,7 +271,6 @@ func (t *tournament) run(ctx context.Context, p *problem, m bilevel.Method, seed
 	return v, nil
 }
 
-// spread returns n sample counts up to budget, evenly spaced on a logarithmic axis from budget/200.
 func spread(budget uint64, n int) []uint64 {
 	return kit.Map(kit.Ratios(float64(budget)/200, float64(budget), n), func(v float64) uint64 {
 		return max(2, uint64(math.Round(v)))

@@ -74,7 +74,7 @@ const (
 	neumannL = 2.5
 )
 
-// terms is N of the Neumann series for k steps, as in method.Neumann.
+// terms is N of the Neumann series.
 func terms(k int) float64 { return 1 + math.Ceil(neumannL/lowerMu*math.Log1p(float64(k))) }
 
 var series0 = method.Neumann{MuG: lowerMu, LG: neumannL}

@@ -58,7 +58,7 @@ type series struct {
 	failed int // runs
 }
 
-// chain makes the runs with so many marks: all in one, or each in a run of its own.
+// chain makes one run of all marks, or one of each.
 func chain(marks []int, each bool, run func(k int, s *series)) (list []*series) {
 	n := len(marks)
 	if each {

@@ -118,7 +118,6 @@ func (r *row) walk(c [2]float64, k int, seed uint64) walk {
 	return w
 }
 
-// choose takes the constants of least error of those that failed in no run.
 func (r *row) choose() {
 	least := math.Inf(1)
 	for i, s := range r.tried {

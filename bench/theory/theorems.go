@@ -231,8 +231,7 @@ type descent struct {
 	t, v         []float64 // βt, and that, at no more places than can be seen
 }
 
-// flows starts where V is most likely to rise, with β = 1; threshold is the least α, in units of the
-// bound, at which it can.
+// flows starts where V is most likely to rise, with β = 1; threshold is the least α over the bound at which it can.
 func flows(p *quadratic.Problem, c theorem.Constants) (list []descent, bound, threshold float64) {
 	bound = kit.Must(flow.MaxAlpha(c, 1))
 	x0, y0, least := steepStart(p)

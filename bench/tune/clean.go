@@ -184,8 +184,7 @@ func (t *search) clean(ctx context.Context, p *kit.Progress) (err error) {
 	return nil
 }
 
-// cleaned is the result of the weighted rows. Its held-out losses are −log of the probability that
-// the rows' labels have with the share of wrong ones, and compare with the others'.
+// cleaned is the result of the weighted rows: its held-out losses compare with the others'.
 func (t *search) cleaned(began time.Time) *result {
 	c := t.cleaner
 	r := &result{Name: "cleaned rows", Cleaned: true, Lambda: cleaningRidge, y: c.y, seconds: time.Since(began),

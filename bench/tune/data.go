@@ -309,8 +309,7 @@ func constant(d *data.Data) string {
 	return fmt.Sprintf("%d with one value in all these rows, which cannot help: %s", len(list), some(names))
 }
 
-// measureTarget returns mean and standard deviation (divisor: number of rows); the deviation of
-// equal labels is exactly 0.
+// measureTarget divides by the number of rows; the deviation of equal labels is exactly 0.
 func measureTarget(label []float64) targetScale {
 	if slices.Min(label) == slices.Max(label) {
 		return targetScale{Mean: label[0]}

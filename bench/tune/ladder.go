@@ -275,8 +275,7 @@ func least(values []float64) int { return slices.Index(values, slices.Min(values
 
 const resamples = 100
 
-// candidate is a model of the design rows, with the losses of the held-out rows by models of its kind
-// that were not trained on them.
+// candidate is a model of the design rows, with the losses of held-out rows by such models not trained on them.
 type candidate struct {
 	of                 *result
 	lambda             float64

@@ -298,8 +298,7 @@ func either[T any](so bool, yes, no T) T {
 
 func b2i(b bool) int { return either(b, 1, 0) }
 
-// runSampled runs SAA-Newton from the best single weight, and judges both, and the constant, on the
-// rows that no search saw.
+// runSampled runs SAA-Newton from the best single weight, and judges both and the constant on rows that no search saw.
 func (t *search) runSampled(ctx context.Context, p *kit.Progress, out kit.Terminal) error {
 	p.Update(0, "best single weight, exact")
 	began := time.Now()

@@ -224,7 +224,6 @@ func (o *options) checkShared(steps int, intercepts ...string) error {
 
 func (o *options) regression() bool { return losses[o.Loss] == hyperopt.Squared }
 
-// kind returns the loss of a model of these classes, and the number of its predictors.
 func (o *options) kind(classes []string) (loss hyperopt.Loss, outputs int) {
 	if len(classes) > 2 {
 		return hyperopt.Softmax, len(classes)

@@ -200,8 +200,7 @@ func softmax(t *term) {
 	t.g[t.label]--
 }
 
-// drawCleaning draws groups of rows, some labels flipped, weighed by σ(x_group); the rarest group
-// has one row in up to 1,000.
+// drawCleaning draws groups of rows weighed by σ(x_group), some labels flipped; the rarest has one row in up to 1,000.
 func drawCleaning(r *rand.Rand, nf, ng uint64) species {
 	groups, d := dims(r, 2), dims(r, 1)
 	size := drawSizes(r)

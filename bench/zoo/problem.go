@@ -265,7 +265,6 @@ func poisson(r *rand.Rand, mean float64) (k int) {
 	return k
 }
 
-// drawn is n values, drawn one after the other.
 func drawn[T any](n int, draw func() T) []T {
 	list := make([]T, n)
 	for i := range list {

@@ -63,7 +63,6 @@ func (n *noisy) loss(terms, key uint64, q *quad, upper bool) loss {
 	}}
 }
 
-// psi is ½s_0u_0² + s_1u_0u_1 + s_2u_0 + s_3u_1 + s_4u_2u_3 + s_5u_2.
 func psi(t *term) {
 	s, u := t.buf[2], t.u
 	t.val = s[0]*u[0]*u[0]/2 + s[1]*u[0]*u[1] + s[2]*u[0] + s[3]*u[1] + s[4]*u[2]*u[3] + s[5]*u[2]

@@ -23,7 +23,7 @@ func (r *result) counts(o *outcome, mark int) bool {
 	return o.NoLimit == "" && mark < len(o.Ratio) && (r.Rate == 0 || r.Rate*o.Used[mark] >= 10)
 }
 
-// mean is that of a value over the runs that count at a mark, NaN where none does.
+// mean is NaN where no run counts.
 func (r *result) mean(mark int, of func(o *outcome) float64) float64 {
 	total, n := 0.0, 0.0
 	for _, o := range r.Runs {

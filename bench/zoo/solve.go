@@ -22,7 +22,7 @@ func upperOf(p bilevel.Problem) *upper {
 	return &upper{implicit.New(p), make(vector, dy), make(vector, dx)}
 }
 
-// at returns F(x), and writes ∇F(x) to u.grad. y*(x) is sought from the last one, or from 0.
+// at returns F(x), and writes ∇F(x) to u.grad.
 func (u *upper) at(x []float64) (float64, error) {
 	if u.Solve(u.y, x, 0) != nil {
 		clear(u.y)
