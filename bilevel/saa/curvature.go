@@ -176,7 +176,7 @@ func (m *newton) leaves(i int, eps float64) bool {
 	change, fxx := square(now, p.d), math.Abs(c.fx[i]-c.fx0[i])/eps
 	switch open := math.IsInf(m.step.width(i), 1); {
 	case open && size > 0 && change > 0:
-		c.reach[i] = eps * math.Sqrt(size/change)
+		c.reach[i] = max(eps*math.Sqrt(size/change), 0x1p-30*math.Abs(p.x[i])) // y* may turn
 		return eps > max(0x1p-10*c.reach[i], 0x1p-30*math.Abs(p.x[i]), 0x1p-200*p.unit[i])
 	case open && size+change == 0 && fxx > 0 && m.endless(): // f alone knows x_i
 		c.reach[i] = max(c.reach[i], math.Sqrt(p.f2[i]/p.n[0])/fxx/farther)

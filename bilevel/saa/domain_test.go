@@ -586,3 +586,18 @@ func TestValleyOfMinima(t *testing.T) {
 		}
 	}
 }
+
+// A sum ends at minima of fourth order, also of a long x, and where y* turns.
+func TestDegenerateMinima(t *testing.T) {
+	follow := func(x auto.Vec) auto.Vec { return x.Slice(0, 2).Add(x.Slice(2, 4)) }
+	for dx, to := range map[int]func(auto.Vec) auto.Vec{2: func(x auto.Vec) auto.Vec { return x.Sin().Scale(2) }, 4: follow, 201: follow} {
+		p := bileveltest.Must(auto.New(auto.Losses{Dx: dx, Dy: 2, Upper: 7, Lower: 7,
+			F: func(_, y auto.Vec, _ bilevel.Sample) auto.Num { return y.Shift(-3).SquaredNorm().Square() },
+			G: func(x, y auto.Vec, _ bilevel.Sample) auto.Num { return y.Sub(to(x)).SquaredNorm() }}))
+		s, r := solved(t, p, saa.Newton{}, bilevel.Options{X0: slices.Repeat([]float64{0.5}, dx)}, bilevel.Run{Steps: 1000})
+		assert.True(t, r.Reason == bilevel.Arrived && len(r.Warnings) == 0, "%d: %v after %d steps", dx, r.Warnings, r.Steps)
+		assert.InDelta(t, map[int]float64{2: 4}[dx], bileveltest.Must(implicit.NewTruth(p).Objective(nil, r.X)), 1e-14)
+		h, _ := s.Health()
+		assert.Less(t, h.Gap, 1e-18, "%d", dx)
+	}
+}

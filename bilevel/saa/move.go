@@ -167,6 +167,7 @@ func (m *newton) mayMove() {
 	for i, x := range p.x {
 		lo, hi := m.step.bounds(i)
 		m.scaleF = max(m.scaleF, p.size[i]*p.unit[i])
+		m.mostF = max(m.mostF, m.scaleF)
 		g, span := &m.sides[1], c.span[i]
 		if (!g.whole() || !c.known[i] && !g.exact) && math.Abs(x) > 0x1p-20 { // a start counts, till g is known
 			span = max(span, math.Abs(x))
@@ -179,7 +180,8 @@ func (m *newton) mayMove() {
 		held = held && !(m.faded(i) < weak)                             // else by what is known of another place
 		off := p.effect(i)*lose < c.most[i] && (x-c.best[i])*p.h[i] < 0 // farther down a flat
 		sigma := math.Sqrt(max(0, p.covariance(&m.sides, i, i)))
-		off = off && (math.Abs(p.h[i]) < sigma || math.Abs((x-c.best[i])*p.h[i]) < rest) // for nothing that samples or rounding tell
+		off = off && (math.Abs(p.h[i]) < sigma || math.Abs((x-c.best[i])*p.h[i]) < rest)         // for nothing that samples or rounding tell
+		off = off && !(m.whole() && c.reach[i] > 0 && math.Abs(x-c.best[i]) > 0x1p10*c.reach[i]) // there y* turns
 		held = held || off && math.IsInf(m.step.width(i), 1)
 		if (p.size[i] > 0 || m.whole()) && c.known[i] && !lost && !held {
 			c.free = append(c.free, i)
@@ -259,7 +261,7 @@ func (m *newton) arrived() bool {
 	if short && m.remains() > 0x1p-20 { // beside bilevel.ErrDomain
 		return false
 	}
-	if m.stalls++; m.stalls == 1 || pred < m.least/2 || pred > 0x1p-60*m.scaleF || m.step.pressed && !short ||
+	if m.stalls++; m.stalls == 1 || pred < m.least/2 || pred > 0x1p-60*max(m.scaleF, 0x1p-40*m.mostF) || m.step.pressed && !short ||
 		p.normH(p.u) > 0x1p-20*p.norm {
 		m.least, m.stalls = pred, 1
 	}

@@ -78,7 +78,7 @@ type newton struct {
 	readN          int        // N when all were read last; a long x: samples that a point was asked of
 	least          float64    // that steps on all terms promise, as of late
 	stalls         int        // steps since that has halved
-	scaleF         float64    // the largest h_iℓ_i, without cancellation, of late: rounding of F is relative to it
+	scaleF, mostF  float64    // the largest h_iℓ_i, without cancellation, of late and ever: rounding of F is relative to it
 	y0, u0, start0 []float64  // scratch of settle; y at the start
 	sizes          [2]float64 // α and β of the block, as if along h and ĝ
 }
@@ -232,7 +232,7 @@ func (m *newton) State(t *bilevel.State) {
 	for _, n := range []*int{&m.tried, &m.failed, &m.readN, &m.askedN, &m.stalls} {
 		t.Count(n)
 	}
-	for _, v := range []*float64{&m.radius, &m.maxRadius, &m.least, &m.checked, &m.missRate, &m.missBend, &m.lastStat, &m.credit, &m.rough, &m.scaleF,
+	for _, v := range []*float64{&m.radius, &m.maxRadius, &m.least, &m.checked, &m.missRate, &m.missBend, &m.lastStat, &m.credit, &m.rough, &m.scaleF, &m.mostF,
 		&m.told.lower, &m.told.gradient, &m.told.stdErr, &m.told.gap, &m.told.falls, &m.told.clipped} {
 		t.Float(v)
 	}

@@ -406,7 +406,7 @@ func (m *longX) try(value float64) (good, sure bool, err error) {
 // convex and nothing has cut the step; or that eight in a row promise less than rounding of F, and not half
 // of one before.
 func (m *longX) arrived(pred float64) bool {
-	if m.stalls++; m.stalls == 1 || pred < m.least/2 || pred > 0x1p-60*m.swing || m.cut() {
+	if m.stalls++; m.stalls == 1 || pred < m.least/2 || pred > 0x1p-60*max(m.swing, 0x1p-40*math.Sqrt(m.top)) || m.cut() {
 		m.least, m.stalls = pred, 1
 	}
 	tau, size, h := 0.0, 0.0, 0.0
