@@ -329,3 +329,23 @@ func TestNotConvexIsTold(t *testing.T) {
 	require.Len(t, r.Warnings, 1)
 	assert.Contains(t, r.Warnings[0], "g(x, ·) is not convex where the run is")
 }
+
+type lost struct{}
+
+func (lost) Name() string                                        { return "lost" }
+func (m lost) Start(*bilevel.Iteration) (bilevel.Stepper, error) { return m, nil }
+func (lost) Vectors(func(string, []float64))                     {}
+func (lost) State(*bilevel.State)                                {}
+func (lost) Health() bilevel.Health                              { return bilevel.Health{Gap: math.Inf(1)} }
+func (lost) Step(it *bilevel.Iteration) error {
+	it.Arrive()
+	return it.UseSteps(0, 0, 0)
+}
+
+func TestAnArrivalOfUnknownWorthIsTold(t *testing.T) {
+	s := must(bilevel.New(bileveltest.NewWavy[bilevel.Sample](0.3), lost{}, bilevel.Options{}))
+	r := must(s.Run(t.Context(), bilevel.Run{Steps: 10}))
+	assert.Equal(t, bilevel.Arrived, r.Reason)
+	require.Len(t, r.Warnings, 1)
+	assert.Contains(t, r.Warnings[0], "nothing tells how far F may fall")
+}

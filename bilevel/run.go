@@ -87,7 +87,7 @@ type Result struct {
 	Steps    int // done by this run
 	Counts   Counts
 	Activity Activity // since New
-	Warnings []string // Health.Warnings, and whether x and y are still at the start
+	Warnings []string // Health.Warnings, whether x is still at the start, or has arrived with a Gap of +Inf
 	Reason   Reason
 	Elapsed  time.Duration // without Progress
 }
@@ -197,8 +197,12 @@ func (r *running) result(reason Reason) Result {
 	s := r.s
 	h, _ := s.Health()
 	warnings, o := h.Warnings(), &s.it.opt
-	if stays := slices.Equal(s.it.x, o.X0) && (slices.Equal(s.it.y, o.Y0) || math.IsInf(h.Gap, 1)); stays && reason < Arrived {
+	unknown := math.IsInf(h.Gap, 1)
+	switch stays := slices.Equal(s.it.x, o.X0) && (unknown || slices.Equal(s.it.y, o.Y0)); {
+	case stays && reason < Arrived:
 		warnings = append(warnings, "x has not left the start: it is stationary, the run too short, or no value there (Options.X0, Y0)")
+	case unknown && reason == Arrived && len(warnings) == 0:
+		warnings = append(warnings, "x moves no more, and nothing tells how far F may fall from there; start elsewhere")
 	}
 	return Result{
 		X: slices.Clone(s.it.x), Y: slices.Clone(s.it.y), Mean: slices.Clone(s.mean), Steps: s.it.k - r.k0,

@@ -587,7 +587,7 @@ func TestValleyOfMinima(t *testing.T) {
 	}
 }
 
-// A sum ends at minima of fourth order, also of a long x, and where y* turns.
+// A sum ends at minima of F or g of fourth order, also of a long x, and where y* turns.
 func TestDegenerateMinima(t *testing.T) {
 	follow := func(x auto.Vec) auto.Vec { return x.Slice(0, 2).Add(x.Slice(2, 4)) }
 	for dx, to := range map[int]func(auto.Vec) auto.Vec{2: func(x auto.Vec) auto.Vec { return x.Sin().Scale(2) }, 4: follow, 201: follow} {
@@ -600,4 +600,11 @@ func TestDegenerateMinima(t *testing.T) {
 		h, _ := s.Health()
 		assert.Less(t, h.Gap, 1e-18, "%d", dx)
 	}
+	p := bileveltest.Must(auto.New(auto.Losses{Dx: 1, Dy: 1, Upper: 3, Lower: 2,
+		F: func(_, y auto.Vec, _ bilevel.Sample) auto.Num { return y.At(0).Shift(-1).Square() },
+		G: func(x, y auto.Vec, phi bilevel.Sample) auto.Num {
+			return y.Sub(x).SquaredNorm().Square().Add(y.At(0).Scale(0.1 - 0.2*float64(phi)))
+		}}))
+	_, r := solved(t, p, saa.Newton{}, bilevel.Options{X0: []float64{-1}}, bilevel.Run{Steps: 1000})
+	assert.InDelta(t, 1, r.X[0], 1e-4)
 }

@@ -397,20 +397,18 @@ func (m *newton) resolve(it *bilevel.Iteration, p, t *point) error {
 			t.y[j] = y + 0x1p-20*size*y
 			p.dy[j] = t.y[j] - y
 		}
-		if err := m.read(it, t, nil); err != nil {
-			if !m.beyond(err) {
-				return err
-			}
-			return nil
+		err := m.read(it, t, nil)
+		if err != nil && !m.beyond(err) {
+			return err
 		}
 		mat.MulVecSym(p.w, p.yy, p.dy)
 		for j := range p.w {
 			p.w[j] = (t.gy[j] - p.gy[j] - p.w[j]) / p.n[1]
 		}
-		if _ = p.solve(p.w, p.w); p.normH(p.w) < p.normH(p.dy)/8 {
+		if _ = p.solve(p.w, p.w); err != nil || p.normH(p.w) < p.normH(p.dy)/8 {
+			p.norm = max(1, size) * norm
 			return nil
 		}
-		p.norm = max(1, size*0x1p10) * norm
 	}
 	return nil
 }
