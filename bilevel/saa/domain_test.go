@@ -571,18 +571,23 @@ func TestFlatBottoms(t *testing.T) {
 	assert.Less(t, mean, 1e-3)
 }
 
-// A sum leaves a corner from where F curves down, and arrives on a valley of minima, along which it is flat.
+// A sum, also with a long x, leaves a corner from where F curves down, and arrives on a valley of minima, along which it is flat.
 func TestValleyOfMinima(t *testing.T) {
-	p := bileveltest.Must(auto.New(auto.Losses{Dx: 6, Dy: 6, Upper: 7, Lower: 7,
-		F: func(_, y auto.Vec, xi bilevel.Sample) auto.Num {
-			return y.Slice(0, 3).Mul(y.Slice(3, 6)).Shift(-1 - noise(xi, 9)/10).SquaredNorm()
-		},
-		G: func(x, y auto.Vec, _ bilevel.Sample) auto.Num { return y.Sub(x).SquaredNorm() }}))
-	for _, set := range []bilevel.Set{nil, bilevel.NonNegative{}, bilevel.UniformBox(6, -3, 3)} {
-		for _, x0 := range [][]float64{nil, {1.5, 0.7, 0.8, 0.1, 1, 2}, {0.1, 1.9, 1, 1, 0.5, 1}} {
-			_, r := solved(t, p, saa.Newton{}, bilevel.Options{Set: set, X0: x0}, bilevel.Run{Steps: 400})
-			assert.True(t, r.Reason == bilevel.Arrived && len(r.Warnings) == 0, "%T from %v: %v", set, x0, r.Warnings)
-			assert.InDelta(t, 0.0287103, bileveltest.Must(implicit.NewTruth(p).Objective(nil, r.X)), 1e-7)
+	for _, dx := range []int{6, 201} {
+		p := bileveltest.Must(auto.New(auto.Losses{Dx: dx, Dy: 6, Upper: 7, Lower: 7,
+			F: func(_, y auto.Vec, xi bilevel.Sample) auto.Num {
+				return y.Slice(0, 3).Mul(y.Slice(3, 6)).Shift(-1 - noise(xi, 9)/10).SquaredNorm()
+			},
+			G: func(x, y auto.Vec, _ bilevel.Sample) auto.Num { return y.Sub(x.Slice(0, 6)).SquaredNorm() }}))
+		for _, set := range []bilevel.Set{nil, bilevel.NonNegative{}, bilevel.UniformBox(dx, -3, 3)} {
+			for _, from := range [][]float64{nil, {1.5, 0.7, 0.8, 0.1, 1, 2}, {0.1, 1.9, 1, 1, 0.5, 1}} {
+				x0 := make([]float64, dx)
+				copy(x0, from)
+				_, r := solved(t, p, saa.Newton{}, bilevel.Options{Set: set, X0: x0}, bilevel.Run{Steps: 400})
+				assert.True(t, r.Reason == bilevel.Arrived && len(r.Warnings) == 0, "%d, %T from %v: %v", dx, set, from, r.Warnings)
+				assert.InDelta(t, 0.0287103, bileveltest.Must(implicit.NewTruth(p).Objective(nil, r.X)), 1e-7)
+				assert.Less(t, r.Counts.Evaluations(), uint64(20000))
+			}
 		}
 	}
 }

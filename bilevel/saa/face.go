@@ -41,7 +41,7 @@ func (m *longX) find() (value float64, err error) {
 	if rr == 0 && m.whole() { // a saddle, perhaps: along any direction
 		for i := range m.r {
 			if !m.held[i] {
-				m.r[i] = 0x1p-60 * math.Cos(float64(i*i))
+				m.r[i] = math.Copysign(0x1p-60*math.Cos(float64(i*i)), m.hi[i]+m.lo[i]) // inwards
 				rr += m.r[i] * m.r[i]
 			}
 		}
@@ -83,6 +83,7 @@ func (m *longX) residual() (rr float64) {
 	for i, h := range m.h {
 		r := -h*m.unit[i] - m.bs[i]
 		m.held[i] = m.s[i] <= m.lo[i] && r <= 0 || m.s[i] >= m.hi[i] && r >= 0
+		m.held[i] = m.held[i] && (r != 0 || !m.whole() || m.lo[i] == m.hi[i]) // F may curve down from there
 		if m.held[i] {
 			r = 0
 		}
@@ -120,7 +121,7 @@ func (m *longX) conjugate(rr, most float64) error {
 			}
 			t = m.radius / far
 			switch flat := pq >= -0x1p-20*size; {
-			case flat && t*rr <= 0x1p-20*m.gain: // rounding
+			case flat && t*rr <= max(0x1p-20*m.gain, 0x1p-40*math.Sqrt(m.top)): // rounding
 				return nil
 			case !flat:
 				m.told.falls = -t * t * pq / 2

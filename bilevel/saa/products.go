@@ -163,7 +163,7 @@ func (m *longX) move(it *bilevel.Iteration) (more bool, err error) {
 		return false, err
 	}
 	if m.whole() && m.arrived(-value) {
-		m.done, m.told.gap, m.told.stdErr, m.told.gradient = true, -value, 0, m.slope(m.h, nil)
+		m.done, m.told.gap, m.told.stdErr, m.told.gradient = true, max(0, -value), 0, m.slope(m.h, nil)
 		return false, nil
 	}
 	if m.tried == 0 {
@@ -417,7 +417,8 @@ func (m *longX) arrived(pred float64) bool {
 			h = max(h, m.unit[i]*math.Abs(m.h[i]))
 		}
 	}
-	return m.stalls > 8 || h <= 4*tiny*size && m.told.falls <= 0x1p-20*m.swing || tau <= tiny && tau < m.radius && m.told.falls == 0 && m.left > 0
+	none := tau <= tiny && tau < m.radius && m.left > 0 || pred <= 0 && !m.cut() && m.gain <= 0x1p-60*math.Sqrt(m.top)
+	return m.stalls > 8 || h <= 4*tiny*size && m.told.falls <= 0x1p-20*m.swing || none && m.told.falls == 0
 }
 
 // Health is as that of newton, without eigenvalues; in the first block of a stream it tells nothing.
