@@ -148,8 +148,8 @@ func TestOutsideOfTheDomain(t *testing.T) {
 	assert.Contains(t, strings.Join(r.Warnings, "; "), "x hardly moves")
 }
 
-// Where y* is 1/x, no step goes unread to where it explodes; a start at a maximum is left; and a sum with a g_yy of
-// condition 1e9 ends.
+// Where y* is 1/x, no step goes unread to where it explodes; x_0 next to 0 does not stop x_1 in a set that only projects; a
+// start at a maximum is left; and a sum with a g_yy of condition 1e9 ends.
 func TestWeightsThatAreNotExponents(t *testing.T) {
 	p := bileveltest.Must(auto.New(auto.Losses{Dx: 1, Dy: 1,
 		F: func(_, y auto.Vec, s bilevel.Sample) auto.Num { return y.At(0).Shift(-0.1 - noise(s, 0)).Square() },
@@ -161,12 +161,21 @@ func TestWeightsThatAreNotExponents(t *testing.T) {
 			bilevel.Run{Xi: 300})
 		assert.Greater(t, r.X[0], 1., "seed %d", seed)
 	}
+	p = bileveltest.Must(auto.New(auto.Losses{Dx: 2, Dy: 2,
+		F: func(_, y auto.Vec, s bilevel.Sample) auto.Num {
+			return y.Sub(auto.Data([]float64{-1, 4})).Shift(noise(s, 0)).SquaredNorm()
+		},
+		G: func(x, y auto.Vec, s bilevel.Sample) auto.Num {
+			return y.Square().Div(x).Sub(y.Scale(2 + noise(s, 1))).Sum()
+		}}))
+	_, r := solved(t, p, saa.Newton{}, bilevel.Options{Set: plain{bilevel.UniformBox(2, 1e-6, 50)}, X0: []float64{1, 1}}, bilevel.Run{Xi: 800})
+	assert.InDelta(t, 4, r.X[1], 0.5)
 	p = bileveltest.Must(auto.New(auto.Losses{Dx: 2, Dy: 2, Upper: 20, Lower: 20,
 		F: func(_, y auto.Vec, s bilevel.Sample) auto.Num { return y.Shift(0.3 * noise(s, 0)).SquaredNorm() },
 		G: func(x, y auto.Vec, s bilevel.Sample) auto.Num {
 			return y.Shift(-1 - 0.3*noise(s, 1)).SquaredNorm().Add(y.WeightedSquares(x.Square()))
 		}}))
-	_, r := solved(t, p, saa.Newton{}, bilevel.Options{}, bilevel.Run{Steps: 400})
+	_, r = solved(t, p, saa.Newton{}, bilevel.Options{}, bilevel.Run{Steps: 400})
 	assert.Less(t, bileveltest.Must(implicit.NewTruth(p).Objective(nil, r.X)), 0.1884) // 2.6 at the start, 0.1883 at infinity
 	assert.NotEmpty(t, r.Warnings, "%v", r.X)
 	fit := func(y auto.Vec, s bilevel.Sample, side uint64) auto.Num {

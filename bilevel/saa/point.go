@@ -3,7 +3,6 @@ package saa
 import (
 	"fmt"
 	"math"
-	"slices"
 
 	"stable/bilevel"
 	"stable/eig"
@@ -169,8 +168,8 @@ func (p *point) solve(dst, b []float64) error {
 	return err
 }
 
-// lengths writes ℓ: down a flat of exp(x_i), a step may not go as far as y* seems to allow. If even, all are the least.
-func (p *point) lengths(width func(i int) float64, c *curvature, even bool) {
+// lengths writes ℓ: down a flat of exp(x_i), a step may not go as far as y* seems to allow.
+func (p *point) lengths(width func(i int) float64, c *curvature) {
 	p.norm = max(p.norm, p.normY())
 	for j, y := range p.y {
 		y = min(math.Abs(y), math.Abs(p.w[j])) // p.w is y + u
@@ -185,9 +184,6 @@ func (p *point) lengths(width func(i int) float64, c *curvature, even bool) {
 			far = farther * c.reach[i]
 		}
 		p.unit[i] = length(width(i), far, d, c.most[i], p.norm)
-	}
-	for i, least := 0, slices.Min(p.unit); even && i < len(p.unit); i++ {
-		p.unit[i] = least
 	}
 }
 

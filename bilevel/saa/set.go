@@ -7,26 +7,49 @@ import (
 	"stable/mat"
 )
 
-// within solves the step's problem in a set that is given by its projection alone, and keeps its
-// length within twice the radius by a multiple of the identity on M.
+// within solves the step's problem in a set that is given by its projection alone, and keeps each |s_i| within 2Δℓ_i by a
+// multiple of the identity on M. Where the set does not project in a metric, it is solved in units of the least ℓ_i.
 func (s *step) within(free []int, p *point, radius float64) {
 	q := &s.quad
+	copy(s.unit, p.unit)
+	least := math.Inf(1)
+	for _, i := range free {
+		least = min(least, p.unit[i])
+	}
+	for a, i := range free {
+		if s.metric == nil {
+			s.unit[i] = least
+		}
+		s.k[a] = s.unit[i] / p.unit[i]
+		q.G[a] *= s.k[a]
+		for b := range a + 1 {
+			q.A.Set(a, b, q.A.At(a, b)*s.k[a]*s.k[b])
+		}
+	}
 	top := mat.MaxAbsSym(&q.A)
 	for ridge := 0.0; ; {
 		s.project(free, p)
 		longest := 0.0
-		for _, t := range q.S {
-			longest = max(longest, math.Abs(t))
+		for a, t := range q.S {
+			longest = max(longest, math.Abs(t)*s.k[a])
 		}
 		if longest <= 2*radius || ridge > 1e18*top {
 			if ridge > 0 { // the face is of another M
 				s.faceDim = -1
 			}
-			return
+			break
 		}
 		more := max(3*ridge, 0x1p-40*top)
-		mat.AddIdentity(&q.A, more)
+		for a := range free {
+			q.A.Set(a, a, q.A.At(a, a)+more*s.k[a]*s.k[a])
+		}
 		ridge += more
+	}
+	for a := range free { // in units ℓ
+		q.S[a] *= s.k[a]
+		for e := range max(s.faceDim, 0) {
+			s.pi.Row(e)[a] *= s.k[a]
+		}
 	}
 }
 
@@ -97,7 +120,7 @@ func (s *step) alongFace(free []int, p *point, lip, value float64) float64 {
 	}
 	eps := 0x1p-22 * size
 	for _, i := range free { // x may be far from 0
-		eps = max(eps, 0x1p-30*math.Abs(p.x[i])/p.unit[i])
+		eps = max(eps, 0x1p-30*math.Abs(p.x[i])/s.unit[i])
 	}
 	sym := s.sym.View(0, n)
 	pi := s.pi.View(0, 0, n, n)
@@ -163,15 +186,15 @@ func (s *step) alongFace(free []int, p *point, lip, value float64) float64 {
 	return value
 }
 
-// onto writes into t the point of the set nearest to t, both in units ℓ from x.
+// onto writes into t the point of the set nearest to t, both in units from x.
 func (s *step) onto(t []float64, free []int, p *point) {
 	copy(s.z, p.x)
 	for i := range s.w {
 		s.w[i] = 1
 	}
 	for a, i := range free {
-		s.z[i] += t[a] * p.unit[i]
-		s.w[i] = 1 / (p.unit[i] * p.unit[i])
+		s.z[i] += t[a] * s.unit[i]
+		s.w[i] = 1 / (s.unit[i] * s.unit[i])
 	}
 	if s.metric != nil {
 		s.metric.ProjectMetric(s.z, s.z, s.w)
@@ -179,7 +202,7 @@ func (s *step) onto(t []float64, free []int, p *point) {
 		s.set.Project(s.z, s.z)
 	}
 	for a, i := range free {
-		t[a] = (s.z[i] - p.x[i]) / p.unit[i]
+		t[a] = (s.z[i] - p.x[i]) / s.unit[i]
 	}
 }
 
@@ -202,7 +225,8 @@ func (s *step) trace(cov *mat.Dense) (sum float64) {
 func (s *step) curvesDown(c *curvature) bool {
 	v, sum, bent := c.eig.VectorsT().Row(0), 0.0, 0.0
 	for a := range s.faceDim {
-		d := mat.Dot(s.pi.Row(a)[:len(v)], v)
+		row := s.pi.Row(a)[:len(v)]
+		d := mat.Dot(row, v) / mat.Norm(row)
 		sum += d * d
 		bent += d * d * s.bent[a]
 	}

@@ -27,6 +27,7 @@ type step struct {
 
 	z          []float64 // scratch: x + s
 	w, t, r, a []float64 // the same of another set
+	unit, k    []float64 // in which its step is sought, and these over ℓ
 	pi         mat.Dense // its first rows span the face that s ends on
 	bent       []float64 // by how much it curves along each
 	faceDim    int       // how many; -1: not known
@@ -40,7 +41,7 @@ func newStep(set bilevel.Set, dx int) step {
 	s.metric, _ = set.(bilevel.MetricSet)
 	if s.box == nil {
 		v := func() []float64 { return make([]float64, dx) }
-		s.w, s.t, s.r, s.a, s.bent = v(), v(), v(), v(), v()
+		s.w, s.t, s.r, s.a, s.bent, s.unit, s.k = v(), v(), v(), v(), v(), v(), v()
 		s.pi, s.sym, s.red = *mat.NewDense(dx, dx), *mat.NewSym(dx), *mat.NewSym(dx)
 	}
 	return s
