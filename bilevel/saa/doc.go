@@ -42,8 +42,9 @@
 //	turn     within finite bounds, or where stat is 0, s also goes along eigenvectors of B with λ < 0, to Δ or a bound,
 //	         where ½|λ| times the square of that way is more than stat and ½hᵀM⁻¹h, which the step promises without it,
 //	         and than rounding of B, 2⁻²⁰ of the largest term of an h_iℓ_i
-//	drift    B is asked anew where ‖(CᵀEᵀ + EC)s‖_M⁻¹ > 4‖s‖_M, C the change of J since;  row i, on a stream, also
-//	         where the effect of x_i on y* has become an eighth, or eightfold (faded)
+//	drift    B is asked anew where ‖(CᵀEᵀ + EC)s‖_M⁻¹ > 4‖s‖_M, C the change of J since, and where N is 4 times what it
+//	         was, 16 times while the model's remainder is below ‖s‖_M/10;  row i, on a stream, also where the effect of
+//	         x_i on y* has become an eighth, or eightfold (faded)
 //	follow   x⁺ = x + s,  y⁺ = y + u + Js, but y + Js, and read, where u leaps: ‖u‖_H > 8‖y‖_H, and ⅛ of the largest
 //	stat     tr M⁻¹cov(h) on the face of X, twice the statistical error of F; a direction in which x is unknown by
 //	         more than max(1, Δ)ℓ counts by its slope alone. Steps go on while they promise stat/64
@@ -86,8 +87,8 @@
 // 0 is left to show. Blocks grow by a sixteenth, so that z_b − z* = O_p(N_b^−½) if z_N − z* = O_p(N^−½). Of g_y, each
 // sample is carried by its own derivatives: what is left out is of second order, (1/N) Σ n_b‖z_N − z_b‖² = O_p(log
 // N/N). In h all are carried by B and E instead: the difference to their own derivatives, at z_b that do not depend on
-// them, is a martingale, O_p(√log N/N); and B, asked anew of a share of all samples whenever N is four times what it
-// was, has the error O_p(N^−½), times z_N − mean z_b. One group of each kind is weighed down, o(√N) long where there
+// them, is a martingale, O_p(√log N/N); and B, asked anew of a share of all samples at the latest when N is 16 times
+// what it was, has the error O_p(N^−½), times z_N − mean z_b. One group of each kind is weighed down, o(√N) long where there
 // are two moments, so means change by o(N^−½). The model's root is O_p(1/N) from that of the equations, and one step
 // goes there: credit does not run out, since the 4N evaluations of a reading, due when N has grown 16-fold, are below
 // those that N samples bring. Steps are O_p(N^−½), and unread allows N^−¼: parts, whose error is .3√stat, are ever
