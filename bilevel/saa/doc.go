@@ -43,14 +43,14 @@
 //	         where ½|λ| times the square of that way is more than stat and ½hᵀM⁻¹h, which the step promises without it,
 //	         and than rounding of B, 2⁻²⁰ of the largest term of an h_iℓ_i
 //	drift    B is asked anew where ‖(CᵀEᵀ + EC)s‖_M⁻¹ > 4‖s‖_M, C the change of J since, and where N is 4 times what it
-//	         was, 16 times while the model's remainder is below ‖s‖_M/10;  row i, on a stream, also where the effect of
+//	         was, 32 times while the model's remainder is below ‖s‖_M/10;  row i, on a stream, also where the effect of
 //	         x_i on y* has become an eighth, or eightfold (faded)
 //	follow   x⁺ = x + s,  y⁺ = y + u + Js, but y + Js, and read, where u leaps: ‖u‖_H > 8‖y‖_H, and ⅛ of the largest
 //	stat     tr M⁻¹cov(h) on the face of X, twice the statistical error of F; a direction in which x is unknown by
 //	         more than max(1, Δ)ℓ counts by its slope alone. Steps go on while they promise stat/64
 //	Is it read, and on which samples?
 //	unread   no, while ‖x⁺ − x_r‖_M is within twice the steps read of late, the remainder of the model, as these and
-//	         drift tell it, within √stat/10, N less than 16-fold since all were read,
+//	         drift tell it, within √stat/10, N less than 32-fold since all were read,
 //	near     no open x_i goes beyond Δℓ_i, or changes its row of g_xy, or the y_j that it acts on, by their size,
 //	narrows  and none comes within a quarter of its distance to a bound
 //	back     returns to z_r, and reads it, where ‖y‖_H has grown fourfold
@@ -80,17 +80,17 @@
 // strictly complementary at its bounds (then ∇²F of the free entries), and near z* let all derivatives that the
 // oracles give have two moments, and derivatives of their own, Lipschitz with constants of two moments. If z_b → z*,
 // and Δ binds no step in the end, then at the ends of blocks √N(x_N − x*) → N(0, V) with the least V
-// (observe.LocalLimit), though all samples are asked again only when N has grown 16-fold; and stat over twice the
+// (observe.LocalLimit), though all samples are asked again only when N has grown 32-fold; and stat over twice the
 // mean error of F → 1.
 //
 // Proof. The root x̂_N with all samples at one point has this limit (van der Vaart, section 5.3), and √N(x_N − x̂_N) →
 // 0 is left to show. Blocks grow by a sixteenth, so that z_b − z* = O_p(N_b^−½) if z_N − z* = O_p(N^−½). Of g_y, each
 // sample is carried by its own derivatives: what is left out is of second order, (1/N) Σ n_b‖z_N − z_b‖² = O_p(log
 // N/N). In h all are carried by B and E instead: the difference to their own derivatives, at z_b that do not depend on
-// them, is a martingale, O_p(√log N/N); and B, asked anew of a share of all samples at the latest when N is 16 times
+// them, is a martingale, O_p(√log N/N); and B, asked anew of a share of all samples at the latest when N is 32 times
 // what it was, has the error O_p(N^−½), times z_N − mean z_b. One group of each kind is weighed down, o(√N) long where there
 // are two moments, so means change by o(N^−½). The model's root is O_p(1/N) from that of the equations, and one step
-// goes there: credit does not run out, since the 4N evaluations of a reading, due when N has grown 16-fold, are below
+// goes there: credit does not run out, since the 4N evaluations of a reading, due when N has grown 32-fold, are below
 // those that N samples bring. Steps are O_p(N^−½), and unread allows N^−¼: parts, whose error is .3√stat, are ever
 // rarer. □
 //

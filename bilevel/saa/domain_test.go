@@ -474,7 +474,7 @@ func TestHealthOnAFace(t *testing.T) {
 		G: func(x, y auto.Vec, _ bilevel.Sample) auto.Num { return y.Sub(x).SquaredNorm() }}))
 	for left, want := range map[int]error{math.MaxInt: nil, 8: errors.New("gone")} {
 		s := bileveltest.Must(bilevel.New(&flaky{p, left, want}, saa.Newton{}, bilevel.Options{Set: bilevel.HalfSpace{A: []float64{1, 1}, B: 1}}))
-		r, err := s.Run(t.Context(), bilevel.Run{Xi: 4000, Progress: func(s *bilevel.Solver) bool {
+		r, err := s.Run(t.Context(), bilevel.Run{Xi: 8000, Progress: func(s *bilevel.Solver) bool {
 			h, _ := s.Health()
 			return assert.False(t, math.IsNaN(h.StdErr))
 		}})

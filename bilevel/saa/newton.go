@@ -13,7 +13,7 @@ import (
 const (
 	growth   = 1.0 / 16 // ρ: a block adds ρN samples. The answer lags behind by half of it
 	askAgain = 5.0 / 4  // old samples may be asked again at this times askedN; all cost 4N evaluations
-	reread   = 16       // all are read again, in any case, at this times readN, and B asked
+	reread   = 32       // all are read again, in any case, at this times readN, and B asked
 	tries    = 6        // steps of a block that fail in a row, and all of a sum's, at most; a stream has 5, a long x 3 times as many
 	small    = 0.1      // a share that does not matter: of a gain, a way, or the standard error of h
 	solved   = 1. / 64  // what a step must promise to be read in the same block, over stat
