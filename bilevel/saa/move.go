@@ -261,7 +261,7 @@ func (m *newton) arrived() bool {
 	if short && m.remains() > 0x1p-20 { // beside bilevel.ErrDomain
 		return false
 	}
-	if m.stalls++; m.stalls == 1 || pred < m.least/2 || pred > 0x1p-60*max(m.scaleF, 0x1p-40*m.mostF) || m.step.pressed && !short ||
+	if m.stalls++; m.stalls == 1 || pred < m.least/2 || pred > 0x1p-60*max(m.scaleF, min(m.curve.scale, 0x1p-40*m.mostF)) || m.step.pressed && !short ||
 		p.normH(p.u) > 0x1p-20*p.norm {
 		m.least, m.stalls = pred, 1
 	}
