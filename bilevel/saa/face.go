@@ -121,7 +121,7 @@ func (m *longX) conjugate(rr, most float64) error {
 			}
 			t = m.radius / far
 			switch flat := pq >= -0x1p-20*size; {
-			case flat && t*rr <= max(0x1p-20*m.gain, 0x1p-40*math.Sqrt(m.top)): // rounding
+			case flat && (t*rr <= 0x1p-20*m.gain || max(t, 1/far)*rr <= 0x1p-40*math.Sqrt(m.top)): // rounding
 				return nil
 			case !flat:
 				m.told.falls = -t * t * pq / 2
@@ -181,7 +181,7 @@ func (m *longX) project() (more bool, err error) {
 	if err := m.mul(m.q, m.r); err != nil {
 		return false, err
 	}
-	t := min(m.reach(m.r), rr/max(mat.Dot(m.r, m.q), 0))
+	t := min(m.reach(m.r), rr/max(mat.Dot(m.r, m.q), 0x1p-1000))
 	mat.Axpy(m.s, t, m.r)
 	mat.Axpy(m.bs, t, m.q)
 	return t > 0, nil
