@@ -417,7 +417,7 @@ func (m *longX) arrived(pred float64) bool {
 			h = max(h, m.unit[i]*math.Abs(m.h[i]))
 		}
 	}
-	none := tau <= tiny && tau < m.radius && m.left > 0 || pred <= 0 && !m.cut() && m.gain <= 0x1p-60*math.Sqrt(m.top)
+	none := tau <= tiny && tau < m.radius && m.left > 0 && m.stalls > 1 || pred <= 0 && !m.cut() && m.gain <= 0x1p-60*math.Sqrt(m.top)
 	return m.stalls > 8 || h <= 4*tiny*size && m.told.falls <= 0x1p-20*m.swing || none && m.told.falls == 0
 }
 
