@@ -12,7 +12,7 @@ import (
 func (s *step) within(free []int, p *point, radius float64) {
 	q := &s.quad
 	copy(s.unit, p.unit)
-	least := math.Inf(1)
+	least, top := math.Inf(1), mat.MaxAbsSym(&q.A)
 	for _, i := range free {
 		least = min(least, p.unit[i])
 	}
@@ -26,7 +26,6 @@ func (s *step) within(free []int, p *point, radius float64) {
 			q.A.Set(a, b, q.A.At(a, b)*s.k[a]*s.k[b])
 		}
 	}
-	top := mat.MaxAbsSym(&q.A)
 	for ridge := 0.0; ; {
 		s.project(free, p)
 		longest := 0.0
