@@ -621,4 +621,26 @@ func TestDegenerateMinima(t *testing.T) {
 		}}))
 	_, r := solved(t, p, saa.Newton{}, bilevel.Options{X0: []float64{-1}}, bilevel.Run{Steps: 1000})
 	assert.InDelta(t, 1, r.X[0], 1e-4)
+	for x0, f := range map[float64]func(y auto.Vec) auto.Num{ // far starts, and steep valleys of a long x
+		300: func(y auto.Vec) auto.Num {
+			return y.At(0).Exp().Sub(y.At(0)).Shift(-1).Add(y.At(1).Sub(y.At(0).Square()).Square().Scale(100))
+		},
+		0: func(y auto.Vec) auto.Num { return y.Shift(-1).WeightedSquares(auto.Data([]float64{1, 1e-10})) },
+	} {
+		dx := map[float64]int{300: 2, 0: 202}[x0]
+		p := bileveltest.Must(auto.New(auto.Losses{Dx: dx, Dy: 2, Upper: 7, Lower: 7,
+			F: func(_, y auto.Vec, _ bilevel.Sample) auto.Num { return f(y) },
+			G: func(x, y auto.Vec, _ bilevel.Sample) auto.Num {
+				to := x.Slice(0, 2)
+				for b := 2; b < dx; b += 2 {
+					to = to.Add(x.Slice(b, b+2).Scale(math.Cos(float64(b / 2))))
+				}
+				return y.Sub(to).SquaredNorm().Scale(0.5)
+			}}))
+		from := make([]float64, dx)
+		from[0], from[1] = x0, x0/100
+		_, r := solved(t, p, saa.Newton{}, bilevel.Options{X0: from}, bilevel.Run{Steps: 1000})
+		assert.True(t, r.Reason == bilevel.Arrived && len(r.Warnings) == 0, "%d: %v", dx, r.Warnings)
+		assert.InDelta(t, 0, bileveltest.Must(implicit.NewTruth(p).Objective(nil, r.X)), 1e-12)
+	}
 }
