@@ -43,7 +43,7 @@
 //	         where ½|λ| times the square of that way is more than stat and ½hᵀM⁻¹h, which the step promises without it,
 //	         and than rounding of B, 2⁻²⁰ of the largest term of an h_iℓ_i
 //	drift    B is asked anew where ‖(CᵀEᵀ + EC)s‖_M⁻¹ > 4‖s‖_M, C the change of J since, and where N is 4 times what it
-//	         was, 32 times while the model's remainder is below ‖s‖_M/80;  row i, on a stream, also where the effect of
+//	         was, 32 times while the model's remainder is below ‖s‖_M/20;  row i, on a stream, also where the effect of
 //	         x_i on y* has become an eighth, or eightfold (faded)
 //	follow   x⁺ = x + s,  y⁺ = y + u + Js, but y + Js, and read, where u leaps: ‖u‖_H > 8‖y‖_H, and ⅛ of the largest
 //	stat     tr M⁻¹cov(h) on the face of X, twice the statistical error of F; a direction in which x is unknown by

@@ -311,7 +311,7 @@ func (m *newton) bend(it *bilevel.Iteration, poor bool) (asked bool, err error) 
 		c.partial = len(c.free) < all
 		return false, nil
 	}
-	if n >= 4*c.n && m.missRate > small/8 || n >= reread*c.n {
+	if n >= 4*c.n && m.missRate > small/2 || n >= reread*c.n {
 		c.epoch++
 		c.n = n
 	}
