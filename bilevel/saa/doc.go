@@ -88,8 +88,8 @@
 // sample is carried by its own derivatives: what is left out is of second order, (1/N) Σ n_b‖z_N − z_b‖² = O_p(log
 // N/N). In h all are carried by B and E instead: the difference to their own derivatives, at z_b that do not depend on
 // them, is a martingale, O_p(√log N/N); and B, asked anew of a share of all samples at the latest when N is 128 times
-// what it was, has the error O_p(N^−½), times z_N − mean z_b. One group of each kind is weighed down, o(√N) long where there
-// are two moments, so means change by o(N^−½). The model's root is O_p(1/N) from that of the equations, and one step
+// what it was, has the error O_p(N^−½), times z_N − mean z_b. One group of each kind is weighed down, o(√N) long where
+// there are two moments, so means change by o(N^−½). The model's root is O_p(1/N) from that of the equations, and one step
 // goes there: credit does not run out, since the 4N evaluations of a reading, due when N has grown 32-fold, are below
 // those that N samples bring. Steps are O_p(N^−½), and unread allows N^−¼: parts, whose error is .3√stat, are ever
 // rarer. □

@@ -1,6 +1,7 @@
 package saa
 
 import (
+	"cmp"
 	"math"
 
 	"stable/mat"
@@ -41,7 +42,8 @@ func (m *longX) find() (value float64, err error) {
 	if rr == 0 && m.whole() { // a saddle, perhaps: along any direction
 		for i := range m.r {
 			if !m.held[i] {
-				m.r[i] = math.Copysign(0x1p-60*math.Cos(float64(i*i)), m.hi[i]+m.lo[i]) // inwards
+				m.r[i] = 0x1p-60 * math.Cos(float64(i*i))
+				m.r[i] = math.Copysign(m.r[i], cmp.Or(m.hi[i]+m.lo[i], m.r[i])) // inwards
 				rr += m.r[i] * m.r[i]
 			}
 		}
