@@ -24,7 +24,6 @@ import (
 	"stable/bilevel/quadratic"
 	"stable/bilevel/saa"
 	"stable/bilevel/stream"
-	"stable/mat/mattest"
 )
 
 var tuning = Tuning{Alpha: bilevel.Constant(0.02), Beta: bilevel.Constant(0.05), MuG: 0.7, LG: 7, Terms: 4}
@@ -326,9 +325,10 @@ func TestMethodsSolve(t *testing.T) {
 func TestHOAGArrives(t *testing.T) {
 	g, arrived := make([]float64, 6), 0
 	for seed := range uint64(20) {
-		rng := rand.New(rand.NewPCG(seed, 1))
-		c := mattest.List(6, func(int) float64 { return math.Pow(1000, 2*rng.Float64()-1) })
-		b := mattest.List(6, func(int) float64 { return rng.NormFloat64() })
+		rng, c, b := rand.New(rand.NewPCG(seed, 1)), make([]float64, 6), make([]float64, 6)
+		for j := range c {
+			c[j], b[j] = math.Pow(1000, 2*rng.Float64()-1), rng.NormFloat64()
+		}
 		p := bileveltest.Must(auto.New(auto.Losses{Dx: 6, Dy: 6, Upper: 1, Lower: 1,
 			F: func(_, y auto.Vec, _ bilevel.Sample) auto.Num {
 				return y.Mul(auto.Data(c)).Sub(auto.Data(b)).SquaredNorm().Add(y.At(0).Mul(y.At(1)).Scale(c[0] * c[1]))
