@@ -99,7 +99,7 @@ func (m *newton) arrive(it *bilevel.Iteration, mid []float64, stands bool) (fall
 		mat.Axpy(t.y, 1, p.w)
 	}
 	way = p.normH(p.w)
-	if err = m.read(it, t, p); err == nil && t.normH(t.u) > partly*way {
+	if err = m.read(it, t, p); err == nil {
 		fall, err = m.fall(it, mid)
 	}
 	if err == nil && t.convex && !(fall > -m.step.model) {
