@@ -16,8 +16,8 @@
 //
 // Samples come in blocks of ρN, ρ = 1/16, in whole batches; z_b = (x_b, y_b) is where those of block b were
 // asked last. f_x, g_yy, … are means over all samples, each at its z_b, and δ = z − mean z_b. To read a point is to
-// ask all samples there, or a part that stands for all. All were read last at z_a; z_r = z_a + the steps read on
-// parts since. x_i is open where X has no width along it. σ_i is the standard error of h_i, Δ the trust radius, and
+// ask all samples there, or a part that stands for all. All were read last at z_a, all or a part at z_r.
+// x_i is open where X has no width along it. σ_i is the standard error of h_i, Δ the trust radius, and
 // ‖y‖²_H = yᵀHy. Each line is the function of that name.
 //
 //	The model at z
@@ -54,7 +54,7 @@
 //	near     no open x_i goes beyond Δℓ_i, or changes its row of g_xy, or the y_j that it acts on, by their size,
 //	narrows  and none comes within a quarter of its distance to a bound
 //	back     returns to z_r, and reads it, where ‖y‖_H has grown fourfold
-//	share    else on a part, the first n samples, asked at z and z⁺: the sums at z⁺ are those at z and N/n times the
+//	share    else on a part, the first n samples, asked at z_r and z⁺: the sums at z⁺ are those at z_r and N/n times the
 //	         change of its own; n = D‖x⁺ − x_a‖²_M/(.3²stat), D ≥ 1 the variance of a sample's share of h⁺ − h, over
 //	         ‖s‖²_M; but on all where n > N/4, or where they are due
 //	sees     but on all, if the part is off by half in g_xyᵀs, or h scatters half as much: it may lack rare samples

@@ -123,7 +123,7 @@ func (m *newton) move(it *bilevel.Iteration) (more bool, err error) {
 		m.askedN = m.n()
 	}
 	if m.partN = m.share(stat); m.partN > 0 {
-		if err = m.askPart(it, p); !m.sees() {
+		if err = m.askPart(it, p, p.refX, p.refY); !m.sees() {
 			m.partN = 0
 		}
 	}
@@ -238,7 +238,7 @@ var errPart = errors.New("saa: the part is too small")
 // share is the number of samples on which a step changes h as on all, to a share of its standard error; 0: all.
 func (m *newton) share(stat float64) int {
 	p, c, n := m.now, m.curve, m.sides[1].n
-	if !m.lockstep() || p.n != [2]float64{float64(n), float64(n)} || m.checked == 0 || n >= reread*m.readN || !m.near() {
+	if !m.lockstep() || p.n != [2]float64{float64(n), float64(n)} || n >= reread*m.readN || !m.near() {
 		return 0
 	}
 	subtract(c.x, p.x, p.readX)

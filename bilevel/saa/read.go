@@ -86,7 +86,7 @@ func (m *newton) settle(it *bilevel.Iteration, p, by *point, way float64) error 
 // read asks all samples at p, or the part, and solves the lower level.
 func (m *newton) read(it *bilevel.Iteration, p, by *point) error {
 	if m.partN > 0 && p != m.now {
-		if err := m.askPart(it, p); err != nil {
+		if err := m.askPart(it, p, p.x, p.y); err != nil {
 			return err
 		}
 		p.shift(m.now)
@@ -114,7 +114,8 @@ func (m *newton) read(it *bilevel.Iteration, p, by *point) error {
 	return m.lower(it, p)
 }
 
-func (m *newton) askPart(it *bilevel.Iteration, p *point) error {
+// askPart asks the part at (x, y), for p.
+func (m *newton) askPart(it *bilevel.Iteration, p *point, x, y []float64) error {
 	a, t := &m.asker, &p.part
 	t.n = [2]float64{}
 	for _, v := range t.vectors() {
@@ -124,7 +125,7 @@ func (m *newton) askPart(it *bilevel.Iteration, p *point) error {
 	for k, calls := range []float64{1, 3} {
 		bin := 0
 		err := m.sides[k].each(m.partN, func(g []bilevel.Sample, n float64) error {
-			if err := a.ask(it, k, p.x, p.y, g); err != nil {
+			if err := a.ask(it, k, x, y, g); err != nil {
 				return err
 			}
 			m.credit -= calls * n

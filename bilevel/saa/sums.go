@@ -20,7 +20,7 @@ type totals struct {
 // between groups of them.
 type sums struct {
 	totals
-	part  totals    // the first samples, asked at (x, y)
+	part  totals    // the first samples, asked at z_r or, where a step leads, at (x, y)
 	readX []float64 // x_a, where all samples were asked last
 
 	refX, refY []float64 // z_r, where all but the blocks since count as asked
@@ -77,23 +77,16 @@ func (s *sums) State(t *bilevel.State) {
 	t.Float(&s.tt)
 }
 
-// shift writes what the sums of from become at p, if all samples change as the part does. What carries g_y from z_b to
-// from stays: H changes too much for it, where a part is small and settles far away.
+// shift writes what the sums of from become at p, if all samples change from z_r on as the part does. What carries g_y
+// from z_b to z_r stays.
 func (p *point) shift(from *point) {
 	to := p.numbers()
 	for i, v := range from.numbers() {
 		copy(to[i], v)
 	}
 	p.tt = from.tt
-	for i, v := range p.x {
-		p.dx[i] = from.x[i] - from.refX[i]
-		p.refX[i] += v - from.x[i]
-	}
-	for j, v := range p.y {
-		p.dy[j] = from.y[j] - from.refY[j]
-		p.refY[j] += v - from.y[j]
-	}
-	p.addCarry(p.carry, p.hy, -1, p.dx, p.dy)
+	copy(p.refX, p.x)
+	copy(p.refY, p.y)
 	was, is := from.part.vectors(), p.part.vectors()
 	for i, v := range p.vectors() {
 		k := min(i/2, 1)
@@ -102,7 +95,6 @@ func (p *point) shift(from *point) {
 			v[j] += share * (is[i][j] - was[i][j])
 		}
 	}
-	p.addCarry(p.carry, p.hy, 1, p.dx, p.dy)
 }
 
 // addCarry adds c(g_yy dy + g_xyᵀ dx) to dst; it writes work.
