@@ -196,7 +196,10 @@ func TestLimitRefuses(t *testing.T) {
 		assert.ErrorContains(t, err, name)
 	}
 	assert.Panics(t, func() { _, _ = LocalLimit(p, x[:1], LimitOptions{}) })
-	_, err := LocalLimit(unsolved{p}, x, LimitOptions{})
+	_, err := LocalLimit(p, []float64{0, math.NaN()}, LimitOptions{})
+	require.ErrorIs(t, err, bilevel.ErrOption)
+	assert.ErrorContains(t, err, "x is NaN at index 1")
+	_, err = LocalLimit(unsolved{p}, x, LimitOptions{})
 	require.ErrorIs(t, err, bilevel.ErrNoExact)
 }
 
@@ -274,4 +277,7 @@ func TestMoreauCap(t *testing.T) {
 		require.ErrorIs(t, err, bilevel.ErrOption)
 		assert.ErrorContains(t, err, "Moreau."+want)
 	}
+	_, err = Moreau{F: p, Rho: 1}.At(xhat, []float64{math.Inf(1), 0, 0, 0, 0})
+	require.ErrorIs(t, err, bilevel.ErrOption)
+	assert.ErrorContains(t, err, "x is +Inf at index 0")
 }

@@ -48,9 +48,9 @@ type Envelope struct {
 // At writes x̂(x), of length dx, into xhat and returns the value of the envelope. x is only read
 // and need not lie in X; xhat must not be x.
 //
-// Errors: invalid fields, which wrap bilevel.ErrOption; those of F; ErrNoEnvelope, wrapped, and
-// then xhat and the value are the last ones. It allocates. Cost: one Objective with gradient, rarely
-// more, and two projections an iteration.
+// Errors: invalid fields and an x that is not finite, which wrap bilevel.ErrOption; those of F;
+// ErrNoEnvelope, wrapped, and then xhat and the value are the last ones. It allocates. Cost: one
+// Objective with gradient, rarely more, and two projections an iteration.
 func (m Moreau) At(xhat, x []float64) (Envelope, error) {
 	option.Default[bilevel.Set](&m.Set, bilevel.Space{})
 	option.Default(&m.Tol, 1e-9)
@@ -62,6 +62,7 @@ func (m Moreau) At(xhat, x []float64) (Envelope, error) {
 		option.Finite("observe: Moreau.Rho", m.Rho),
 		option.Finite("observe: Moreau.Tol", m.Tol),
 		option.AtLeast("observe: Moreau.MaxIter", m.MaxIter, 1),
+		option.Vector("observe: Moreau.At: x", x, len(x)),
 		m.Set.Validate(len(x))); err != nil {
 		return Envelope{}, err
 	}
