@@ -31,12 +31,14 @@ type Neumann struct {
 	Terms int // N ≥ 1. Default 1 + ⌈(LG/MuG) ln(k+1)⌉: (1 − μ/L)^N ≤ 1/(k+1)
 }
 
+const maxTerms = 1 << 24 // each has a batch of its own
+
 func (n Neumann) check(method string) error {
 	switch {
 	case !(n.LG > 0) || math.IsInf(n.LG, 1):
 		return option.Bad("%s.Neumann.LG is %v, want a finite L_g > 0", method, n.LG)
-	case n.Terms < 0:
-		return option.Bad("%s.Neumann.Terms is %d, want ≥ 1", method, n.Terms)
+	case n.Terms < 0 || n.Terms > maxTerms:
+		return option.Bad("%s.Neumann.Terms is %d, want 1 … 2²⁴", method, n.Terms)
 	case (n.Terms == 0 || n.MuG != 0) && !(n.MuG > 0 && n.MuG <= n.LG):
 		return option.Bad("%s.Neumann.MuG is %v, want μ_g in (0, LG]", method, n.MuG)
 	case n.Terms == 0 && n.LG/n.MuG > 1e6:
@@ -227,24 +229,22 @@ type alternating struct {
 	gy, h       []float64
 }
 
-const maxInner = 1 << 30
-
 func startAlternating(it *bilevel.Iteration, m alternating) (bilevel.Stepper, error) {
 	m.memory = newMemory(it)
 	m.gy = m.y("g_y")
 	m.estimate.start(m.memory)
 	m.h = m.x("the hypergradient")
 	err := errors.Join(checkSteps(m.name, m.alpha, m.beta), m.estimate.series.check(m.name))
-	if n := m.inner.At(0); !(n > 0 && n <= maxInner) {
-		err = errors.Join(err, option.Bad("%s.Inner at step 0 is %v, want a number in (0, %d]", m.name, n, maxInner))
+	if n := m.inner.At(0); !(n > 0 && n <= maxCount) {
+		err = errors.Join(err, option.Bad("%s.Inner at step 0 is %v, want a number in (0, %d]", m.name, n, maxCount))
 	}
 	return &m, err
 }
 
 func (m *alternating) Step(it *bilevel.Iteration) error {
 	n := math.Ceil(m.inner.At(it.K()))
-	if !(n >= 1 && n <= maxInner) {
-		return option.Bad("%s: number of inner steps at step %d is %v, want a number in [1, %d]", m.name, it.K(), n, maxInner)
+	if !(n >= 1 && n <= maxCount) {
+		return option.Bad("%s: number of inner steps at step %d is %v, want a number in [1, %d]", m.name, it.K(), n, maxCount)
 	}
 	s := m.begin(it)
 	for t := 0; t < int(n) && s.err == nil; t++ {

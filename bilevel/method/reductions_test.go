@@ -321,6 +321,9 @@ func TestMethodsRefuse(t *testing.T) {
 		"TTSA.Neumann.LG is 0":                 {series(Neumann{}), wavy},
 		"TTSA.Neumann.MuG is 0":                {series(Neumann{LG: 1}), wavy},
 		"TTSA.Neumann.Terms is 0, and the def": {series(Neumann{LG: 1, MuG: 1e-9}), wavy},
+		"TTSA.Neumann.Terms is 16777217":       {series(Neumann{LG: 1, Terms: 1<<24 + 1}), wavy},
+		"AmIGO.Inner is 1073741825":            {AmIGO{Alpha: a, Beta: a, Inner: 1<<30 + 1}, wavy},
+		"STABLECG.Window is 16777217":          {STABLECG{Alpha: a, Beta: a, Window: 1<<24 + 1}, wavy},
 		"StocBiO.Neumann.MuG is 0":             {StocBiO{Alpha: a, Beta: a, Neumann: Neumann{LG: 1, Terms: 3}}, wavy},
 		"BiAdam.Decay is 1":                    {BiAdam{Alpha: a, Beta: a, Decay: 1, Neumann: n}, wavy},
 		"F2SA: Lambda at step 4 is 0":          {F2SA{Alpha: a, Beta: a, Lambda: at(0)}, wavy},
@@ -341,6 +344,8 @@ func TestMethodsRefuse(t *testing.T) {
 	}
 	_, err := bilevel.New(wavy, SOBA{Alpha: a}, bilevel.Options{})
 	assert.EqualError(t, err, "bilevel: bad option: SOBA.Beta is nil: a step size has no default", "Gamma has one")
+	_, err = bilevel.New(sized{Entry{}.problem(0), 1 << 40, 7}, SRBA{Alpha: a, Beta: a}, bilevel.Options{})
+	assert.NoError(t, err, "the default Period has a bound, too")
 }
 
 func TestInnerBounds(t *testing.T) {

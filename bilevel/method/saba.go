@@ -242,7 +242,7 @@ func refreshes(it *bilevel.Iteration) (period, samples int) {
 	case upper == 0 || lower == 0:
 		return 64, max(xi, phi)
 	default:
-		return int(max(1, (upper+lower)/uint64(2*b))), 0
+		return int(min(max(1, (upper+lower)/uint64(2*b)), maxCount)), 0
 	}
 }
 

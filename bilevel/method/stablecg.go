@@ -55,6 +55,7 @@ func (m STABLECG) Start(it *bilevel.Iteration) (bilevel.Stepper, error) {
 		schedule("STABLECG.Tau", &m.Tau, bilevel.Power{C: 1, P: 0.5}, 1),
 		option.Positive("STABLECG.CGxy", m.CGxy),
 		count("STABLECG.Window", &m.Window, 32),
+		option.Batch("STABLECG.Window", max(m.Window, 1)), // which step 0 draws
 		count("STABLECG.Iterations", &m.Iterations, 10),
 	)
 	dx, dy := it.Dims()

@@ -25,10 +25,15 @@ func schedule(name string, s *bilevel.Schedule, value bilevel.Schedule, most flo
 	return option.Schedule(name, *s, most)
 }
 
-// count is schedule for a number ≥ 1.
+const maxCount = 1 << 30
+
+// count is schedule for a number from 1 to maxCount.
 func count(name string, n *int, value int) error {
 	option.Default(n, value)
-	return option.AtLeast(name, *n, 1)
+	if *n < 1 || *n > maxCount {
+		return option.Bad("%s is %d, want 1 … 2³⁰", name, *n)
+	}
+	return nil
 }
 
 // positive is schedule for a finite number > 0.
