@@ -41,6 +41,9 @@ var (
 			case "hyperopt":
 				return f.sums([]string{f.data}), nil
 			case "quadratic":
+				if f.data != kit.ShippedData || f.weights != (weights{"raw", 0.1, 1}) {
+					return nil, fmt.Errorf("%w: -data, -form, -lo and -hi go with -problem hyperopt", kit.ErrUsage)
+				}
 				return []maker{quadraticSum("quadratic", quadratic.Options{Seed: f.Seed})}, nil
 			}
 			return nil, fmt.Errorf("%w: -problem %q, want hyperopt or quadratic", kit.ErrUsage, f.problem)

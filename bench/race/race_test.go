@@ -80,6 +80,7 @@ func TestUsage(t *testing.T) {
 		"want 0 < lo < hi":                 {"compare", "-lo", "0"},
 		`-form "cube"`:                     {"compare", "-form", "cube"},
 		`-problem "tsp"`:                   {"compare", "-problem", "tsp"},
+		"-lo and -hi go with -problem hyp": {"compare", "-problem", "quadratic", "-methods", "SCSC", "-form", "exp"},
 		"australian_scale.gz exists":       {"figure2", "-data", t.TempDir()},
 		"-data is missing":                 {"ijcnn1"},
 		`no problem has such a`:            {"limit", "-only", "saddle,nobody"},
