@@ -165,7 +165,7 @@ type task interface {
 
 // drive does a task. It reports and writes an interrupted or diverged run too, as far as it came.
 func drive(ctx context.Context, t task, folder string, out kit.Terminal) error {
-	if err := os.MkdirAll(folder, 0o755); err != nil { // before the work, which would be lost
+	if err := cmp.Or(os.MkdirAll(folder, 0o755), writable(folder)); err != nil { // before the work, which would be lost
 		return err
 	}
 	t.describe(out.Stdout)
@@ -180,6 +180,14 @@ func drive(ctx context.Context, t task, folder string, out kit.Terminal) error {
 		err = errors.Join(err, e.forget())
 	}
 	return err
+}
+
+func writable(folder string) error {
+	f, err := os.CreateTemp(folder, ".*.tmp")
+	if err != nil {
+		return err
+	}
+	return cmp.Or(f.Close(), os.Remove(f.Name()))
 }
 
 func stopped(err error) bool {

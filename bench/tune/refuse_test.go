@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -108,6 +109,9 @@ func TestRefuses(t *testing.T) {
 		{1, missing.Error(), []string{"-data", "nowhere.csv"}},
 		{1, notFolder.Error(), []string{"-out", blocked}},
 		{1, `"colour"`, []string{"-label", "colour"}},
+	}
+	if runtime.GOOS == "linux" { // where nobody makes a file in /proc
+		tune = append(tune, refusal{1, "bench: open /proc/.", []string{two, "-out", "/proc"}})
 	}
 	for command, list := range map[string][]refusal{"main": main, "tune": tune} {
 		for _, c := range list {
