@@ -71,10 +71,13 @@ type Options struct {
 }
 
 // Problem checks the oracles of p, and Products, Joint, UpperGradient, Values, Truth and StronglyConvex
-// where p implements them. The error is about the options or the dimensions alone. Panics of oracles
-// are caught. An oracle that failed, or does not keep to its samples, is not checked further, nor
-// another by it.
+// where p implements them. The error is about the options, the dimensions or a nil p alone. Panics of
+// oracles are caught. An oracle that failed, or does not keep to its samples, is not checked
+// further, nor another by it.
 func Problem(p bilevel.Problem, o Options) (*Report, error) {
+	if p == nil {
+		return nil, option.Bad("check: Problem needs a problem, and it is nil")
+	}
 	dx, dy := p.Dims()
 	if err := o.complete(dx, dy); err != nil {
 		return nil, err

@@ -470,4 +470,6 @@ func TestInvalidOptionsAreNamed(t *testing.T) {
 	}
 	_, err := Problem(&bileveltest.Wavy[bilevel.Sample]{Dy: 3}, Options{})
 	assert.ErrorContains(t, err, "dx = 0, dy = 3")
+	_, err = Problem(nil, Options{})
+	assert.ErrorIs(t, err, bilevel.ErrOption)
 }

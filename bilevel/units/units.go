@@ -35,6 +35,9 @@ type Problem struct {
 // allocate only what those of p do. Where p lacks an optional interface, see bilevel.Complete. An
 // error wraps bilevel.ErrOption and names the field of u.
 func In(p bilevel.Problem, u Units) (*Problem, error) {
+	if p == nil {
+		return nil, option.Bad("units: In needs a problem, and it is nil")
+	}
 	dx, dy := p.Dims()
 	option.Default(&u.F, 1)
 	option.Default(&u.G, 1)

@@ -85,6 +85,8 @@ func TestBadUnitsAreNamed(t *testing.T) {
 		require.ErrorIs(t, err, bilevel.ErrOption)
 		assert.ErrorContains(t, err, "Units."+name)
 	}
+	_, err := In(nil, Units{})
+	require.ErrorIs(t, err, bilevel.ErrOption)
 }
 
 type promise struct {
