@@ -8,6 +8,7 @@ import (
 
 	"stable/bilevel"
 	"stable/mat"
+	"stable/mat/kernel"
 )
 
 // species is a problem and what the generator has to know of it.
@@ -132,7 +133,7 @@ func ridge(r *rand.Rand, a [][]float64, u []float64, noise law) loss {
 
 func logistic(r *rand.Rand, a [][]float64, u []float64, noise law) loss {
 	for i, v := range a {
-		times(v, -math.Copysign(1, u[i]+0.5*noise.draw(r)))
+		kernel.Scale(v, -math.Copysign(1, u[i]+0.5*noise.draw(r)), v)
 	}
 	return tabled(a, nil, softplus)
 }
@@ -147,7 +148,7 @@ func counts(r *rand.Rand, a [][]float64, u []float64, _ law) loss {
 			u[i] /= long
 		}
 		minus[i] = slices.Clone(v)
-		times(minus[i], -float64(poisson(r, math.Exp(min(u[i], 3)))))
+		kernel.Scale(minus[i], -float64(poisson(r, math.Exp(min(u[i], 3)))), minus[i])
 	}
 	exp := func(u float64) (v, d1, d2 float64) { e := math.Exp(u); return e, e, e }
 	return loss{terms: uint64(len(a)), width: 2, psi: first(exp), read: func(t *term, _ []float64, i bilevel.Sample) {
@@ -221,7 +222,7 @@ func drawCleaning(r *rand.Rand, nf, ng uint64) species {
 			if bad[group[i]] && !upper && r.IntN(5) > 0 {
 				label = -label
 			}
-			times(v, -label)
+			kernel.Scale(v, -label, v)
 		}
 		if upper {
 			return tabled(a, nil, softplus)
@@ -255,7 +256,7 @@ func drawPortfolio(r *rand.Rand, nf, ng uint64) species {
 		a := table(r, n, d, size.draw, vol)
 		for _, v := range a {
 			mat.Axpy(v, 1, mean)
-			times(v, sign)
+			kernel.Scale(v, sign, v)
 		}
 		return tabled(a, nil, phi)
 	}

@@ -13,6 +13,7 @@ import (
 	"stable/bilevel/stream"
 	"stable/bilevel/units"
 	"stable/mat"
+	"stable/mat/kernel"
 )
 
 type label struct {
@@ -285,17 +286,11 @@ type reflection []float64
 
 func newReflection(r *rand.Rand, n int) reflection {
 	w := gaussians(r, n, 1)
-	times(w, 1/mat.Norm(w))
+	kernel.Scale(w, 1/mat.Norm(w), w)
 	return w
 }
 
 func (w reflection) apply(v []float64) { mat.Axpy(v, -2*mat.Dot(w, v), w) }
-
-func times(v []float64, c float64) {
-	for i := range v {
-		v[i] *= c
-	}
-}
 
 func dims(r *rand.Rand, least int) int { return int(math.Round(between(r, float64(least), 60))) }
 

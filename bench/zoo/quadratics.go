@@ -8,6 +8,7 @@ import (
 
 	"stable/bilevel"
 	"stable/mat"
+	"stable/mat/kernel"
 )
 
 // noisy is what samples of a quadratic problem add to its mean, with p and q random, ξ of the law,
@@ -117,7 +118,7 @@ func drawQuadratic(r *rand.Rand, nf, ng uint64) species {
 	for i := range dx {
 		v := g.xy.Row(i)
 		mat.MulVecSym(v, g.yy, gaussians(r, dy, n.shapeX[i]/math.Sqrt(float64(max(dx, dy)))))
-		times(v, -1)
+		kernel.Scale(v, -1, v)
 		n.shapeX[i] /= math.Sqrt(float64(dx))
 	}
 	mat.MulVecSym(g.y, g.yy, gaussians(r, dy, 1))

@@ -18,6 +18,7 @@ import (
 	"stable/bilevel/option"
 	"stable/chol"
 	"stable/mat"
+	"stable/mat/kernel"
 )
 
 // Composition is a compositional problem. Samples, batches, destinations and ErrNoExact are as in bilevel.Problem.
@@ -93,9 +94,7 @@ func (p *Problem) HessVecG(dst, _, _, v []float64, _ []bilevel.Sample) error {
 func (p *Problem) CrossVecG(dst, x, _, v []float64, phi []bilevel.Sample) error {
 	err := p.c.Gradients(p.dh, x, phi)
 	mat.MulVec(dst, p.dh, v)
-	for i := range dst {
-		dst[i] = -dst[i]
-	}
+	kernel.Scale(dst, -1, dst)
 	return err
 }
 

@@ -2,6 +2,7 @@ package hyperopt
 
 import (
 	"stable/mat"
+	"stable/mat/kernel"
 
 	"stable/bilevel/hyperopt/data"
 )
@@ -42,10 +43,7 @@ func (b *block) add(acc []float64, stride int, s *sum, lo, hi int) {
 		for k := range outputs {
 			for l := range k + 1 {
 				for r := range n {
-					factor, to := s.curvature(b.p.Row(r), k, l, lo+r), right.Row(r)
-					for j, v := range left.Row(r) {
-						to[j] = factor * v
-					}
+					kernel.Scale(right.Row(r), s.curvature(b.p.Row(r), k, l, lo+r), left.Row(r))
 				}
 				mat.AddMulTransASym(&mat.Sym{N: width, Stride: stride, Data: acc[k*d*stride+l*d:]}, 1, &left, &right)
 			}

@@ -20,6 +20,7 @@ import (
 	"stable/bilevel"
 	"stable/chol"
 	"stable/mat"
+	"stable/mat/kernel"
 )
 
 // Errors of Solve wrap ErrNoSolution where y*(x) is not found.
@@ -194,9 +195,7 @@ func (f *Function) HessVec(dst, s []float64) error {
 	}
 	mat.MulVecTrans(f.js, f.gxy, s)
 	f.chol.SolveVec(f.js, f.js)
-	for j, v := range f.js {
-		f.js[j] = -v
-	}
+	kernel.Scale(f.js, -1, f.js)
 	eps := f.Reach(s, f.js)
 	for round := 0; ; round++ {
 		copy(f.dx, f.x)

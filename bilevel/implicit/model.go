@@ -8,6 +8,7 @@ import (
 
 	"stable/bilevel"
 	"stable/mat"
+	"stable/mat/kernel"
 )
 
 // model is gᵀs + ½sᵀBs with B = θI + Σ ±uuᵀ (Nocedal, Wright, Numerical Optimization, 2006, eq.
@@ -80,9 +81,7 @@ func (m *model) build() {
 }
 
 func (m *model) times(dst, v []float64) {
-	for i, vi := range v {
-		dst[i] = m.theta * vi
-	}
+	kernel.Scale(dst, m.theta, v)
 	for j := range m.used {
 		u := m.u.Row(j)
 		mat.Axpy(dst, sign(j)*mat.Dot(u, v), u)

@@ -7,6 +7,7 @@ import (
 	"stable/bilevel"
 	"stable/bilevel/option"
 	"stable/mat"
+	"stable/mat/kernel"
 )
 
 // Neumann are the parameters of the series g_yy⁻¹ f_y ≈ (1/L) Σ_{q<N} (I − g_yy/L)^q f_y, of which a
@@ -131,9 +132,7 @@ func (h *hypergradient) solve(s *step, x, y []float64) {
 		copy(h.v, h.r)
 		eta *= float64(h.n)
 	}
-	for i := range h.v {
-		h.v[i] *= eta
-	}
+	kernel.Scale(h.v, eta, h.v)
 }
 
 // BSA, bilevel stochastic approximation (Ghadimi and Wang, arXiv 1802.02246), has a double loop: t_k

@@ -9,6 +9,7 @@ import (
 	"stable/bilevel"
 	"stable/bilevel/option"
 	"stable/mat"
+	"stable/mat/kernel"
 )
 
 // SABA is SOBA with the variance reduction of SAGA, for finite sums (Dagréou, Ablin, Vaiter and
@@ -282,9 +283,7 @@ func (m *recursive) Step(it *bilevel.Iteration) error {
 	copy(m.w, m.v)
 	m.move(s)
 	if n := mat.Norm(m.v); m.radius > 0 && n > m.radius {
-		for j := range m.v {
-			m.v[j] *= m.radius / n
-		}
+		kernel.Scale(m.v, m.radius/n, m.v)
 	}
 	return s.err
 }

@@ -17,6 +17,7 @@ import (
 	"stable/bilevel"
 	"stable/bilevel/implicit"
 	"stable/mat"
+	"stable/mat/kernel"
 )
 
 // Saddle is a function s(x, y; ζ), strongly concave in y. Samples, batches and destinations are as
@@ -69,9 +70,7 @@ func (p *Problem) GradF(fx, fy, x, y []float64, xi []bilevel.Sample) error {
 
 func (p *Problem) GradG(gy, x, y []float64, phi []bilevel.Sample) error {
 	err := p.s.Grad(p.sx, gy, x, y, phi)
-	for j := range gy {
-		gy[j] = -gy[j]
-	}
+	kernel.Scale(gy, -1, gy)
 	return err
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"stable/bilevel"
 	"stable/mat"
+	"stable/mat/kernel"
 )
 
 func (p *Problem) Dims() (dx, dy int)             { return p.o.Dx, p.o.Dy }
@@ -212,9 +213,7 @@ func (p *Problem) noise(n int) []float64 {
 
 func (p *Problem) minusB(dst, v []float64) {
 	mat.MulVec(dst, p.b, v)
-	for i := range dst {
-		dst[i] = -dst[i]
-	}
+	kernel.Scale(dst, -1, dst)
 }
 
 func (p *Problem) fits(msg string, x, y []float64, rest bool) {
