@@ -32,9 +32,7 @@ func (p *Problem) GradG(gy, x, y []float64, phi []bilevel.Sample) error {
 	}
 	p.slope(gy, x)
 	mat.MulVecSym(p.v, p.a, y)
-	for j := range gy {
-		gy[j] = p.v[j] - gy[j]
-	}
+	subtract(gy, p.v, gy)
 	p.addSlope(gy, x, y, 1, phi)
 	return nil
 }
