@@ -311,4 +311,12 @@ func TestRacesFallBack(t *testing.T) {
 	weak = "all"
 	s, r = race()
 	assert.Equal(t, []int{100, 100, 2}, []int{s.tried, s.blown, r.diverged})
+	assert.Contains(t, kit.Must(new(tournament).run(t.Context(), p, idle{}, 1, []uint64{300})).End, "drew no sample")
 }
+
+type idle struct{ method.STFBO }
+
+func (m idle) Start(*bilevel.Iteration) (bilevel.Stepper, error) { return m, nil }
+func (idle) Step(*bilevel.Iteration) error                       { return nil }
+func (idle) Vectors(func(string, []float64))                     {}
+func (idle) State(*bilevel.State)                                {}

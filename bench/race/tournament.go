@@ -229,6 +229,7 @@ func (t *tournament) run(ctx context.Context, p *problem, m bilevel.Method, seed
 	}
 	y := make([]float64, len(y0))
 	var clock time.Duration
+	idle, drawn := 0, uint64(0) // steps since the last sample, and samples then
 	for start := time.Now(); len(v.Error) < len(marks); {
 		if err := ctx.Err(); err != nil {
 			return v, err
@@ -240,6 +241,11 @@ func (t *tournament) run(ctx context.Context, p *problem, m bilevel.Method, seed
 		used := n.Xi + n.Phi
 		if t.each {
 			used = max(n.Xi, n.Phi)
+		}
+		if idle++; used > drawn {
+			idle, drawn = 0, used
+		} else if idle == 1e5 && v.End == "" {
+			v.End = "100000 steps in a row drew no sample"
 		}
 		if used < marks[len(v.Error)] && v.End == "" {
 			continue
