@@ -13,7 +13,6 @@ import (
 	"stable/bilevel/stream"
 	"stable/bilevel/units"
 	"stable/mat"
-	"stable/mat/kernel"
 )
 
 type label struct {
@@ -283,12 +282,6 @@ func scales(r *rand.Rand, d int, decades float64) []float64 {
 }
 
 type reflection []float64
-
-func newReflection(r *rand.Rand, n int) reflection {
-	w := gaussians(r, n, 1)
-	kernel.Scale(w, 1/mat.Norm(w), w)
-	return w
-}
 
 func (w reflection) apply(v []float64) { mat.Axpy(v, -2*mat.Dot(w, v), w) }
 

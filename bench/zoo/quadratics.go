@@ -102,7 +102,8 @@ func (n *noisy) species(r *rand.Rand, nf, ng uint64, f, g *quad) species {
 func drawQuadratic(r *rand.Rand, nf, ng uint64) species {
 	dx, dy := dims(r, 1), dims(r, 1)
 	cond := between(r, 1, 1e6)
-	turn := newReflection(r, dy)
+	turn := reflection(gaussians(r, dy, 1))
+	kernel.Scale(turn, 1/mat.Norm(turn), turn)
 	f, g := newQuad(dx, dy), newQuad(dx, dy)
 	n := noisy{law: drawLaw(r), size: new(float64), shape: make(vector, dy), turn: turn, column: -1,
 		tilt: pick(r, 0, 0.5, 1, 3), cross: pick(r, 0, 0.3, 1), bend: pick(r, 0, 0, 0.3, 0.85)}

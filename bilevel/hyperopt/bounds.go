@@ -85,8 +85,8 @@ func (p *Problem) Smoothness() float64 {
 }
 
 // CrossBound returns C_gxy, a bound of ‖g_xy(x, y*(x))‖_F over the box, at y*(x) alone. With PerRow
-// it bounds one sample's matrix: max‖ℓ′‖·max‖a‖, +Inf where ℓ′ is unbounded. Cost: a pass over the
-// training data.
+// it bounds one sample's matrix: max‖ℓ′‖·max‖a‖, max‖ℓ′‖ = 1, ∞ and √2 for Logistic, Squared and
+// Softmax. Cost: a pass over the training data.
 //
 // # How it works
 //
@@ -95,7 +95,7 @@ func (p *Problem) Smoothness() float64 {
 // ‖g_xy‖_F ≤ max_i slope(x_i)·‖y*‖, slope 2 (Raw) or exp(x_i) (Exp).
 func (p *Problem) CrossBound() float64 {
 	if p.perRow() {
-		return p.opt.Loss.steepness() * maxRow(p.train)
+		return [...]float64{1, math.Inf(1), math.Sqrt2}[p.opt.Loss] * maxRow(p.train)
 	}
 	x, zero, h := make([]float64, p.dx), make([]float64, p.dy()), make([]float64, p.dy())
 	q := p.Clone()
@@ -103,9 +103,6 @@ func (p *Problem) CrossBound() float64 {
 	value, _ := q.ValueG(x, zero, nil)
 	return p.slope(p.ridge(p.opt.Hi)) * min(mat.Norm(h)/p.StrongConvexity(), math.Sqrt(value/p.ridge(p.opt.Lo)))
 }
-
-// steepness bounds ‖ℓ′‖.
-func (l Loss) steepness() float64 { return [...]float64{1, math.Inf(1), math.Sqrt2}[l] }
 
 func maxRow(d *data.Data) float64 {
 	most := 0.0
