@@ -683,16 +683,12 @@ func divideVector(f *Upper, i int, d *Elimination) {
 	s0, s1, s2, s3 := archsimd.BroadcastFloat64x4(d.S0), archsimd.BroadcastFloat64x4(d.S1), archsimd.BroadcastFloat64x4(d.S2), archsimd.BroadcastFloat64x4(d.S3)
 	ld, j := f.Ld, i/Panel*Panel
 	u0, u1, u2, u3 := f.U[i*ld:][:ld], f.U[(i+1)*ld:][:ld], f.U[(i+2)*ld:][:ld], f.U[(i+3)*ld:][:ld]
-	var to []float64
-	if lanes < Panel {
-		to = f.panels[f.panelAt(i, j):]
-	}
+	to := f.panels[f.panelAt(i, j):]
 	for ; j < f.N; j += Panel {
-		r0, r1, r2, r3 := (*[Panel]float64)(u0[j:]), (*[Panel]float64)(u1[j:]), (*[Panel]float64)(u2[j:]), (*[Panel]float64)(u3[j:])
-		var x *[4 * Panel]float64
-		if lanes < Panel {
-			x = (*[4 * Panel]float64)(to)
-		}
+		end := j + Panel
+		r0, r1 := (*[Panel]float64)(u0[j:end:end]), (*[Panel]float64)(u1[j:end:end])
+		r2, r3 := (*[Panel]float64)(u2[j:end:end]), (*[Panel]float64)(u3[j:end:end])
+		x := (*[4 * Panel]float64)(to)
 		for v := 0; v < Panel; v += lanes {
 			c0, c1, c2, c3 := archsimd.LoadFloat64x4Array((*array)(r0[v:v+lanes])), archsimd.LoadFloat64x4Array((*array)(r1[v:v+lanes])), archsimd.LoadFloat64x4Array((*array)(r2[v:v+lanes])), archsimd.LoadFloat64x4Array((*array)(r3[v:v+lanes]))
 			c1, c2, c3 = m01.MulAdd(c0, c1), m02.MulAdd(c0, c2), m03.MulAdd(c0, c3)
@@ -703,16 +699,12 @@ func divideVector(f *Upper, i int, d *Elimination) {
 			c1.StoreArray((*array)(r1[v : v+lanes]))
 			c2.StoreArray((*array)(r2[v : v+lanes]))
 			c3.StoreArray((*array)(r3[v : v+lanes]))
-			if lanes < Panel {
-				c0.StoreArray((*array)(x[v : v+lanes]))
-				c1.StoreArray((*array)(x[Panel+v : Panel+v+lanes]))
-				c2.StoreArray((*array)(x[2*Panel+v : 2*Panel+v+lanes]))
-				c3.StoreArray((*array)(x[3*Panel+v : 3*Panel+v+lanes]))
-			}
+			c0.StoreArray((*array)(x[v : v+lanes]))
+			c1.StoreArray((*array)(x[Panel+v : Panel+v+lanes]))
+			c2.StoreArray((*array)(x[2*Panel+v : 2*Panel+v+lanes]))
+			c3.StoreArray((*array)(x[3*Panel+v : 3*Panel+v+lanes]))
 		}
-		if lanes < Panel {
-			to = to[PanelStep:]
-		}
+		to = to[PanelStep:]
 	}
 	archsimd.ClearAVXUpperBits()
 }

@@ -292,16 +292,12 @@ func divideAVX512(f *Upper, i int, d *Elimination) {
 	s0, s1, s2, s3 := archsimd.BroadcastFloat64x8(d.S0), archsimd.BroadcastFloat64x8(d.S1), archsimd.BroadcastFloat64x8(d.S2), archsimd.BroadcastFloat64x8(d.S3)
 	ld, j := f.Ld, i/Panel*Panel
 	u0, u1, u2, u3 := f.U[i*ld:][:ld], f.U[(i+1)*ld:][:ld], f.U[(i+2)*ld:][:ld], f.U[(i+3)*ld:][:ld]
-	var to []float64
-	if Panel < Panel {
-		to = f.panels[f.panelAt(i, j):]
-	}
+	to := f.panels[f.panelAt(i, j):]
 	for ; j < f.N; j += Panel {
-		r0, r1, r2, r3 := (*[Panel]float64)(u0[j:]), (*[Panel]float64)(u1[j:]), (*[Panel]float64)(u2[j:]), (*[Panel]float64)(u3[j:])
-		var x *[4 * Panel]float64
-		if Panel < Panel {
-			x = (*[4 * Panel]float64)(to)
-		}
+		end := j + Panel
+		r0, r1 := (*[Panel]float64)(u0[j:end:end]), (*[Panel]float64)(u1[j:end:end])
+		r2, r3 := (*[Panel]float64)(u2[j:end:end]), (*[Panel]float64)(u3[j:end:end])
+		x := (*[4 * Panel]float64)(to)
 		{
 			const v = 0
 			c0, c1, c2, c3 := archsimd.LoadFloat64x8Array((*array8)(r0[v:v+Panel])), archsimd.LoadFloat64x8Array((*array8)(r1[v:v+Panel])), archsimd.LoadFloat64x8Array((*array8)(r2[v:v+Panel])), archsimd.LoadFloat64x8Array((*array8)(r3[v:v+Panel]))
@@ -313,16 +309,12 @@ func divideAVX512(f *Upper, i int, d *Elimination) {
 			c1.StoreArray((*array8)(r1[v : v+Panel]))
 			c2.StoreArray((*array8)(r2[v : v+Panel]))
 			c3.StoreArray((*array8)(r3[v : v+Panel]))
-			if Panel < Panel {
-				c0.StoreArray((*array8)(x[v : v+Panel]))
-				c1.StoreArray((*array8)(x[Panel+v : Panel+v+Panel]))
-				c2.StoreArray((*array8)(x[2*Panel+v : 2*Panel+v+Panel]))
-				c3.StoreArray((*array8)(x[3*Panel+v : 3*Panel+v+Panel]))
-			}
+			c0.StoreArray((*array8)(x[v : v+Panel]))
+			c1.StoreArray((*array8)(x[Panel+v : Panel+v+Panel]))
+			c2.StoreArray((*array8)(x[2*Panel+v : 2*Panel+v+Panel]))
+			c3.StoreArray((*array8)(x[3*Panel+v : 3*Panel+v+Panel]))
 		}
-		if Panel < Panel {
-			to = to[PanelStep:]
-		}
+		to = to[PanelStep:]
 	}
 	archsimd.ClearAVXUpperBits()
 }

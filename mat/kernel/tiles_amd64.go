@@ -4,6 +4,8 @@
 
 package kernel
 
+import "simd/archsimd"
+
 func tile1Vector(t *tile) {
 	var c00, c01, c10, c11, c20, c21, c30, c31 vec
 	var x, y0, y1 vec
@@ -188,126 +190,226 @@ func tile3AVX512(t *tile) {
 	put4AVX512(r0[16:24], r1[16:24], r2[16:24], r3[16:24], t.set, f, c02, c12, c22, c32)
 }
 
-func subtract1AVX512(c, a, b []float64, ld int) {
-	var c00, c10, c20, c30 vec8
-	var x, y0 vec8
-	for at := 0; at < len(a); {
-		row0 := (*[8]float64)(b[at : at+8 : at+8])
-		a0 := (*array8)(a[at : at+Panel : at+Panel])
-		at += ld
-		row1 := (*[8]float64)(b[at : at+8 : at+8])
-		a1 := (*array8)(a[at : at+Panel : at+Panel])
-		at += ld
-		row2 := (*[8]float64)(b[at : at+8 : at+8])
-		a2 := (*array8)(a[at : at+Panel : at+Panel])
-		at += ld
-		row3 := (*[8]float64)(b[at : at+8 : at+8])
-		a3 := (*array8)(a[at : at+Panel : at+Panel])
-		at, x, y0 = at+ld, pick8(a0, 0), load8(row0[0:8])
-		c00, x = x.MulAdd(y0, c00), pick8(a0, 1)
-		c10, x = x.MulAdd(y0, c10), pick8(a0, 2)
-		c20, x = x.MulAdd(y0, c20), pick8(a0, 3)
-		c30, y0, x = x.MulAdd(y0, c30), load8(row1[0:8]), pick8(a1, 0)
-		c00, x = x.MulAdd(y0, c00), pick8(a1, 1)
-		c10, x = x.MulAdd(y0, c10), pick8(a1, 2)
-		c20, x = x.MulAdd(y0, c20), pick8(a1, 3)
-		c30, y0, x = x.MulAdd(y0, c30), load8(row2[0:8]), pick8(a2, 0)
-		c00, x = x.MulAdd(y0, c00), pick8(a2, 1)
-		c10, x = x.MulAdd(y0, c10), pick8(a2, 2)
-		c20, x = x.MulAdd(y0, c20), pick8(a2, 3)
-		c30, y0, x = x.MulAdd(y0, c30), load8(row3[0:8]), pick8(a3, 0)
-		c00, x = x.MulAdd(y0, c00), pick8(a3, 1)
-		c10, x = x.MulAdd(y0, c10), pick8(a3, 2)
-		c20, x = x.MulAdd(y0, c20), pick8(a3, 3)
-		c30 = x.MulAdd(y0, c30)
+func pick1AVX512(c, a, b []float64, ld, first int) {
+	const i = 0
+	{
+		p0, p1, p2, p3 := archsimd.LoadUint64x8Array(&pick[first+i+0]), archsimd.LoadUint64x8Array(&pick[first+i+1]), archsimd.LoadUint64x8Array(&pick[first+i+2]), archsimd.LoadUint64x8Array(&pick[first+i+3])
+		var x0, x1, x2, x3, y vec8
+		var c00, c10, c20, c30 vec8
+		for a, b := a, b; len(a) > 32; {
+			a4, row := (*[32]float64)(a), (*[0*PanelStep + 33]float64)(b)
+			a, b = a[32:], b[32:]
+			x0, x1, x2, x3, y = archsimd.LoadFloat64x8Array((*array8)(a4[0*PanelStep+0:])).Permute(p0), archsimd.LoadFloat64x8Array((*array8)(a4[0*PanelStep+0:])).Permute(p1), archsimd.LoadFloat64x8Array((*array8)(a4[0*PanelStep+0:])).Permute(p2), archsimd.LoadFloat64x8Array((*array8)(a4[0*PanelStep+0:])).Permute(p3), archsimd.LoadFloat64x8Array((*array8)(row[0*PanelStep+0:]))
+			c00, c10, c20, c30 = y.MulAdd(x0, c00), y.MulAdd(x1, c10), y.MulAdd(x2, c20), y.MulAdd(x3, c30)
+			x0, x1, x2, x3, y = archsimd.LoadFloat64x8Array((*array8)(a4[0*PanelStep+8:])).Permute(p0), archsimd.LoadFloat64x8Array((*array8)(a4[0*PanelStep+8:])).Permute(p1), archsimd.LoadFloat64x8Array((*array8)(a4[0*PanelStep+8:])).Permute(p2), archsimd.LoadFloat64x8Array((*array8)(a4[0*PanelStep+8:])).Permute(p3), archsimd.LoadFloat64x8Array((*array8)(row[0*PanelStep+8:]))
+			c00, c10, c20, c30 = y.MulAdd(x0, c00), y.MulAdd(x1, c10), y.MulAdd(x2, c20), y.MulAdd(x3, c30)
+			x0, x1, x2, x3, y = archsimd.LoadFloat64x8Array((*array8)(a4[0*PanelStep+16:])).Permute(p0), archsimd.LoadFloat64x8Array((*array8)(a4[0*PanelStep+16:])).Permute(p1), archsimd.LoadFloat64x8Array((*array8)(a4[0*PanelStep+16:])).Permute(p2), archsimd.LoadFloat64x8Array((*array8)(a4[0*PanelStep+16:])).Permute(p3), archsimd.LoadFloat64x8Array((*array8)(row[0*PanelStep+16:]))
+			c00, c10, c20, c30 = y.MulAdd(x0, c00), y.MulAdd(x1, c10), y.MulAdd(x2, c20), y.MulAdd(x3, c30)
+			x0, x1, x2, x3, y = archsimd.LoadFloat64x8Array((*array8)(a4[0*PanelStep+24:])).Permute(p0), archsimd.LoadFloat64x8Array((*array8)(a4[0*PanelStep+24:])).Permute(p1), archsimd.LoadFloat64x8Array((*array8)(a4[0*PanelStep+24:])).Permute(p2), archsimd.LoadFloat64x8Array((*array8)(a4[0*PanelStep+24:])).Permute(p3), archsimd.LoadFloat64x8Array((*array8)(row[0*PanelStep+24:]))
+			c00, c10, c20, c30 = y.MulAdd(x0, c00), y.MulAdd(x1, c10), y.MulAdd(x2, c20), y.MulAdd(x3, c30)
+		}
+		r0, r1, r2, r3 := (*[8]float64)(c[(i+0)*ld:]), (*[8]float64)(c[(i+1)*ld:]), (*[8]float64)(c[(i+2)*ld:]), (*[8]float64)(c[(i+3)*ld:])
+		sub4AVX512(r0[0:], r1[0:], r2[0:], r3[0:], c00, c10, c20, c30)
 	}
-	r0, r1 := (*[8]float64)(c), (*[8]float64)(c[ld:])
-	r2, r3 := (*[8]float64)(c[2*ld:]), (*[8]float64)(c[3*ld:])
-	sub4AVX512(r0[0:8], r1[0:8], r2[0:8], r3[0:8], c00, c10, c20, c30)
 }
 
-func subtract2AVX512(c, a, b []float64, ld int) {
-	var c00, c01, c10, c11, c20, c21, c30, c31 vec8
-	var x, y0, y1 vec8
-	for at := 0; at < len(a); {
-		row0 := (*[16]float64)(b[at : at+16 : at+16])
-		a0 := (*array8)(a[at : at+Panel : at+Panel])
-		at += ld
-		row1 := (*[16]float64)(b[at : at+16 : at+16])
-		a1 := (*array8)(a[at : at+Panel : at+Panel])
-		at += ld
-		row2 := (*[16]float64)(b[at : at+16 : at+16])
-		a2 := (*array8)(a[at : at+Panel : at+Panel])
-		at += ld
-		row3 := (*[16]float64)(b[at : at+16 : at+16])
-		a3 := (*array8)(a[at : at+Panel : at+Panel])
-		at, x, y0, y1 = at+ld, pick8(a0, 0), load8(row0[0:8]), load8(row0[8:16])
-		c00, c01, x = y0.MulAdd(x, c00), x.MulAdd(y1, c01), pick8(a0, 1)
-		c10, c11, x = y0.MulAdd(x, c10), x.MulAdd(y1, c11), pick8(a0, 2)
-		c20, c21, x = y0.MulAdd(x, c20), x.MulAdd(y1, c21), pick8(a0, 3)
-		c30, y0 = y0.MulAdd(x, c30), load8(row1[0:8])
-		c31, y1, x = x.MulAdd(y1, c31), load8(row1[8:16]), pick8(a1, 0)
-		c00, c01, x = y0.MulAdd(x, c00), x.MulAdd(y1, c01), pick8(a1, 1)
-		c10, c11, x = y0.MulAdd(x, c10), x.MulAdd(y1, c11), pick8(a1, 2)
-		c20, c21, x = y0.MulAdd(x, c20), x.MulAdd(y1, c21), pick8(a1, 3)
-		c30, y0 = y0.MulAdd(x, c30), load8(row2[0:8])
-		c31, y1, x = x.MulAdd(y1, c31), load8(row2[8:16]), pick8(a2, 0)
-		c00, c01, x = y0.MulAdd(x, c00), x.MulAdd(y1, c01), pick8(a2, 1)
-		c10, c11, x = y0.MulAdd(x, c10), x.MulAdd(y1, c11), pick8(a2, 2)
-		c20, c21, x = y0.MulAdd(x, c20), x.MulAdd(y1, c21), pick8(a2, 3)
-		c30, y0 = y0.MulAdd(x, c30), load8(row3[0:8])
-		c31, y1, x = x.MulAdd(y1, c31), load8(row3[8:16]), pick8(a3, 0)
-		c00, c01, x = y0.MulAdd(x, c00), x.MulAdd(y1, c01), pick8(a3, 1)
-		c10, c11, x = y0.MulAdd(x, c10), x.MulAdd(y1, c11), pick8(a3, 2)
-		c20, c21, x = y0.MulAdd(x, c20), x.MulAdd(y1, c21), pick8(a3, 3)
-		c30, c31 = y0.MulAdd(x, c30), x.MulAdd(y1, c31)
+func pick2AVX512(c, a, b []float64, ld, first int) {
+	const i = 0
+	{
+		p0, p1, p2, p3 := archsimd.LoadUint64x8Array(&pick[first+i+0]), archsimd.LoadUint64x8Array(&pick[first+i+1]), archsimd.LoadUint64x8Array(&pick[first+i+2]), archsimd.LoadUint64x8Array(&pick[first+i+3])
+		var x0, x1, x2, x3, y vec8
+		var c00, c10, c20, c30 vec8
+		var c01, c11, c21, c31 vec8
+		for a, b := a, b; len(a) > 32; {
+			a4, row := (*[32]float64)(a), (*[1*PanelStep + 33]float64)(b)
+			a, b = a[32:], b[32:]
+			x0, x1, x2, x3, y = archsimd.LoadFloat64x8Array((*array8)(a4[0*PanelStep+0:])).Permute(p0), archsimd.LoadFloat64x8Array((*array8)(a4[0*PanelStep+0:])).Permute(p1), archsimd.LoadFloat64x8Array((*array8)(a4[0*PanelStep+0:])).Permute(p2), archsimd.LoadFloat64x8Array((*array8)(a4[0*PanelStep+0:])).Permute(p3), archsimd.LoadFloat64x8Array((*array8)(row[0*PanelStep+0:]))
+			c00, c10, c20, c30, y = y.MulAdd(x0, c00), y.MulAdd(x1, c10), y.MulAdd(x2, c20), y.MulAdd(x3, c30), archsimd.LoadFloat64x8Array((*array8)(row[1*PanelStep+0:]))
+			c01, c11, c21, c31 = y.MulAdd(x0, c01), y.MulAdd(x1, c11), y.MulAdd(x2, c21), y.MulAdd(x3, c31)
+			x0, x1, x2, x3, y = archsimd.LoadFloat64x8Array((*array8)(a4[0*PanelStep+8:])).Permute(p0), archsimd.LoadFloat64x8Array((*array8)(a4[0*PanelStep+8:])).Permute(p1), archsimd.LoadFloat64x8Array((*array8)(a4[0*PanelStep+8:])).Permute(p2), archsimd.LoadFloat64x8Array((*array8)(a4[0*PanelStep+8:])).Permute(p3), archsimd.LoadFloat64x8Array((*array8)(row[0*PanelStep+8:]))
+			c00, c10, c20, c30, y = y.MulAdd(x0, c00), y.MulAdd(x1, c10), y.MulAdd(x2, c20), y.MulAdd(x3, c30), archsimd.LoadFloat64x8Array((*array8)(row[1*PanelStep+8:]))
+			c01, c11, c21, c31 = y.MulAdd(x0, c01), y.MulAdd(x1, c11), y.MulAdd(x2, c21), y.MulAdd(x3, c31)
+			x0, x1, x2, x3, y = archsimd.LoadFloat64x8Array((*array8)(a4[0*PanelStep+16:])).Permute(p0), archsimd.LoadFloat64x8Array((*array8)(a4[0*PanelStep+16:])).Permute(p1), archsimd.LoadFloat64x8Array((*array8)(a4[0*PanelStep+16:])).Permute(p2), archsimd.LoadFloat64x8Array((*array8)(a4[0*PanelStep+16:])).Permute(p3), archsimd.LoadFloat64x8Array((*array8)(row[0*PanelStep+16:]))
+			c00, c10, c20, c30, y = y.MulAdd(x0, c00), y.MulAdd(x1, c10), y.MulAdd(x2, c20), y.MulAdd(x3, c30), archsimd.LoadFloat64x8Array((*array8)(row[1*PanelStep+16:]))
+			c01, c11, c21, c31 = y.MulAdd(x0, c01), y.MulAdd(x1, c11), y.MulAdd(x2, c21), y.MulAdd(x3, c31)
+			x0, x1, x2, x3, y = archsimd.LoadFloat64x8Array((*array8)(a4[0*PanelStep+24:])).Permute(p0), archsimd.LoadFloat64x8Array((*array8)(a4[0*PanelStep+24:])).Permute(p1), archsimd.LoadFloat64x8Array((*array8)(a4[0*PanelStep+24:])).Permute(p2), archsimd.LoadFloat64x8Array((*array8)(a4[0*PanelStep+24:])).Permute(p3), archsimd.LoadFloat64x8Array((*array8)(row[0*PanelStep+24:]))
+			c00, c10, c20, c30, y = y.MulAdd(x0, c00), y.MulAdd(x1, c10), y.MulAdd(x2, c20), y.MulAdd(x3, c30), archsimd.LoadFloat64x8Array((*array8)(row[1*PanelStep+24:]))
+			c01, c11, c21, c31 = y.MulAdd(x0, c01), y.MulAdd(x1, c11), y.MulAdd(x2, c21), y.MulAdd(x3, c31)
+		}
+		r0, r1, r2, r3 := (*[16]float64)(c[(i+0)*ld:]), (*[16]float64)(c[(i+1)*ld:]), (*[16]float64)(c[(i+2)*ld:]), (*[16]float64)(c[(i+3)*ld:])
+		sub4AVX512(r0[0:], r1[0:], r2[0:], r3[0:], c00, c10, c20, c30)
+		sub4AVX512(r0[8:], r1[8:], r2[8:], r3[8:], c01, c11, c21, c31)
 	}
-	r0, r1 := (*[16]float64)(c), (*[16]float64)(c[ld:])
-	r2, r3 := (*[16]float64)(c[2*ld:]), (*[16]float64)(c[3*ld:])
-	sub4AVX512(r0[0:8], r1[0:8], r2[0:8], r3[0:8], c00, c10, c20, c30)
-	sub4AVX512(r0[8:16], r1[8:16], r2[8:16], r3[8:16], c01, c11, c21, c31)
 }
 
-func subtract3AVX512(c, a, b []float64, ld int) {
-	var c00, c01, c02, c10, c11, c12, c20, c21, c22, c30, c31, c32 vec8
-	var x, y0, y1, y2 vec8
-	for at := 0; len(a) > 0; {
-		x4 := (*[128]float64)(a)
-		a = a[128:]
-		row0 := (*[24]float64)(b[at : at+24 : at+24])
-		at += ld
-		row1 := (*[24]float64)(b[at : at+24 : at+24])
-		at += ld
-		row2 := (*[24]float64)(b[at : at+24 : at+24])
-		at += ld
-		row3 := (*[24]float64)(b[at : at+24 : at+24])
-		at, x, y0, y1, y2 = at+ld, load8(x4[0:8]), load8(row0[0:8]), load8(row0[8:16]), load8(row0[16:24])
-		c00, c01, c02, x = y0.MulAdd(x, c00), y1.MulAdd(x, c01), x.MulAdd(y2, c02), load8(x4[8:16])
-		c10, c11, c12, x = y0.MulAdd(x, c10), y1.MulAdd(x, c11), x.MulAdd(y2, c12), load8(x4[16:24])
-		c20, c21, c22, x = y0.MulAdd(x, c20), y1.MulAdd(x, c21), x.MulAdd(y2, c22), load8(x4[24:32])
-		c30, y0 = y0.MulAdd(x, c30), load8(row1[0:8])
-		c31, y1 = y1.MulAdd(x, c31), load8(row1[8:16])
-		c32, y2, x = x.MulAdd(y2, c32), load8(row1[16:24]), load8(x4[32:40])
-		c00, c01, c02, x = y0.MulAdd(x, c00), y1.MulAdd(x, c01), x.MulAdd(y2, c02), load8(x4[40:48])
-		c10, c11, c12, x = y0.MulAdd(x, c10), y1.MulAdd(x, c11), x.MulAdd(y2, c12), load8(x4[48:56])
-		c20, c21, c22, x = y0.MulAdd(x, c20), y1.MulAdd(x, c21), x.MulAdd(y2, c22), load8(x4[56:64])
-		c30, y0 = y0.MulAdd(x, c30), load8(row2[0:8])
-		c31, y1 = y1.MulAdd(x, c31), load8(row2[8:16])
-		c32, y2, x = x.MulAdd(y2, c32), load8(row2[16:24]), load8(x4[64:72])
-		c00, c01, c02, x = y0.MulAdd(x, c00), y1.MulAdd(x, c01), x.MulAdd(y2, c02), load8(x4[72:80])
-		c10, c11, c12, x = y0.MulAdd(x, c10), y1.MulAdd(x, c11), x.MulAdd(y2, c12), load8(x4[80:88])
-		c20, c21, c22, x = y0.MulAdd(x, c20), y1.MulAdd(x, c21), x.MulAdd(y2, c22), load8(x4[88:96])
-		c30, y0 = y0.MulAdd(x, c30), load8(row3[0:8])
-		c31, y1 = y1.MulAdd(x, c31), load8(row3[8:16])
-		c32, y2, x = x.MulAdd(y2, c32), load8(row3[16:24]), load8(x4[96:104])
-		c00, c01, c02, x = x.MulAdd(y0, c00), x.MulAdd(y1, c01), x.MulAdd(y2, c02), load8(x4[104:112])
-		c10, c11, c12, x = x.MulAdd(y0, c10), x.MulAdd(y1, c11), x.MulAdd(y2, c12), load8(x4[112:120])
-		c20, c21, c22, x = x.MulAdd(y0, c20), x.MulAdd(y1, c21), x.MulAdd(y2, c22), load8(x4[120:128])
-		c30, c31, c32 = x.MulAdd(y0, c30), x.MulAdd(y1, c31), x.MulAdd(y2, c32)
+func pick3AVX512(c, a, b []float64, ld, first int) {
+	for i := 0; i < 4; i += 2 {
+		p0, p1 := archsimd.LoadUint64x8Array(&pick[first+i+0]), archsimd.LoadUint64x8Array(&pick[first+i+1])
+		var x0, x1, y vec8
+		var c00, c10 vec8
+		var c01, c11 vec8
+		var c02, c12 vec8
+		for a, b := a, b; len(a) > 32; {
+			a4, row := (*[32]float64)(a), (*[2*PanelStep + 33]float64)(b)
+			a, b = a[32:], b[32:]
+			x0, x1, y = archsimd.LoadFloat64x8Array((*array8)(a4[0*PanelStep+0:])).Permute(p0), archsimd.LoadFloat64x8Array((*array8)(a4[0*PanelStep+0:])).Permute(p1), archsimd.LoadFloat64x8Array((*array8)(row[0*PanelStep+0:]))
+			c00, c10, y = y.MulAdd(x0, c00), y.MulAdd(x1, c10), archsimd.LoadFloat64x8Array((*array8)(row[1*PanelStep+0:]))
+			c01, c11, y = y.MulAdd(x0, c01), y.MulAdd(x1, c11), archsimd.LoadFloat64x8Array((*array8)(row[2*PanelStep+0:]))
+			c02, c12 = y.MulAdd(x0, c02), y.MulAdd(x1, c12)
+			x0, x1, y = archsimd.LoadFloat64x8Array((*array8)(a4[0*PanelStep+8:])).Permute(p0), archsimd.LoadFloat64x8Array((*array8)(a4[0*PanelStep+8:])).Permute(p1), archsimd.LoadFloat64x8Array((*array8)(row[0*PanelStep+8:]))
+			c00, c10, y = y.MulAdd(x0, c00), y.MulAdd(x1, c10), archsimd.LoadFloat64x8Array((*array8)(row[1*PanelStep+8:]))
+			c01, c11, y = y.MulAdd(x0, c01), y.MulAdd(x1, c11), archsimd.LoadFloat64x8Array((*array8)(row[2*PanelStep+8:]))
+			c02, c12 = y.MulAdd(x0, c02), y.MulAdd(x1, c12)
+			x0, x1, y = archsimd.LoadFloat64x8Array((*array8)(a4[0*PanelStep+16:])).Permute(p0), archsimd.LoadFloat64x8Array((*array8)(a4[0*PanelStep+16:])).Permute(p1), archsimd.LoadFloat64x8Array((*array8)(row[0*PanelStep+16:]))
+			c00, c10, y = y.MulAdd(x0, c00), y.MulAdd(x1, c10), archsimd.LoadFloat64x8Array((*array8)(row[1*PanelStep+16:]))
+			c01, c11, y = y.MulAdd(x0, c01), y.MulAdd(x1, c11), archsimd.LoadFloat64x8Array((*array8)(row[2*PanelStep+16:]))
+			c02, c12 = y.MulAdd(x0, c02), y.MulAdd(x1, c12)
+			x0, x1, y = archsimd.LoadFloat64x8Array((*array8)(a4[0*PanelStep+24:])).Permute(p0), archsimd.LoadFloat64x8Array((*array8)(a4[0*PanelStep+24:])).Permute(p1), archsimd.LoadFloat64x8Array((*array8)(row[0*PanelStep+24:]))
+			c00, c10, y = y.MulAdd(x0, c00), y.MulAdd(x1, c10), archsimd.LoadFloat64x8Array((*array8)(row[1*PanelStep+24:]))
+			c01, c11, y = y.MulAdd(x0, c01), y.MulAdd(x1, c11), archsimd.LoadFloat64x8Array((*array8)(row[2*PanelStep+24:]))
+			c02, c12 = y.MulAdd(x0, c02), y.MulAdd(x1, c12)
+		}
+		r0, r1 := (*[24]float64)(c[(i+0)*ld:]), (*[24]float64)(c[(i+1)*ld:])
+		sub2AVX512(r0[0:], r1[0:], c00, c10)
+		sub2AVX512(r0[8:], r1[8:], c01, c11)
+		sub2AVX512(r0[16:], r1[16:], c02, c12)
 	}
-	r0, r1 := (*[24]float64)(c), (*[24]float64)(c[ld:])
-	r2, r3 := (*[24]float64)(c[2*ld:]), (*[24]float64)(c[3*ld:])
-	sub4AVX512(r0[0:8], r1[0:8], r2[0:8], r3[0:8], c00, c10, c20, c30)
-	sub4AVX512(r0[8:16], r1[8:16], r2[8:16], r3[8:16], c01, c11, c21, c31)
-	sub4AVX512(r0[16:24], r1[16:24], r2[16:24], r3[16:24], c02, c12, c22, c32)
+}
+
+func pick4AVX512(c, a, b []float64, ld, first int) {
+	for i := 0; i < 4; i += 2 {
+		p0, p1 := archsimd.LoadUint64x8Array(&pick[first+i+0]), archsimd.LoadUint64x8Array(&pick[first+i+1])
+		var x0, x1, y vec8
+		var c00, c10 vec8
+		var c01, c11 vec8
+		var c02, c12 vec8
+		var c03, c13 vec8
+		for a, b := a, b; len(a) > 32; {
+			a4, row := (*[32]float64)(a), (*[3*PanelStep + 33]float64)(b)
+			a, b = a[32:], b[32:]
+			x0, x1, y = archsimd.LoadFloat64x8Array((*array8)(a4[0*PanelStep+0:])).Permute(p0), archsimd.LoadFloat64x8Array((*array8)(a4[0*PanelStep+0:])).Permute(p1), archsimd.LoadFloat64x8Array((*array8)(row[0*PanelStep+0:]))
+			c00, c10, y = y.MulAdd(x0, c00), y.MulAdd(x1, c10), archsimd.LoadFloat64x8Array((*array8)(row[1*PanelStep+0:]))
+			c01, c11, y = y.MulAdd(x0, c01), y.MulAdd(x1, c11), archsimd.LoadFloat64x8Array((*array8)(row[2*PanelStep+0:]))
+			c02, c12, y = y.MulAdd(x0, c02), y.MulAdd(x1, c12), archsimd.LoadFloat64x8Array((*array8)(row[3*PanelStep+0:]))
+			c03, c13 = y.MulAdd(x0, c03), y.MulAdd(x1, c13)
+			x0, x1, y = archsimd.LoadFloat64x8Array((*array8)(a4[0*PanelStep+8:])).Permute(p0), archsimd.LoadFloat64x8Array((*array8)(a4[0*PanelStep+8:])).Permute(p1), archsimd.LoadFloat64x8Array((*array8)(row[0*PanelStep+8:]))
+			c00, c10, y = y.MulAdd(x0, c00), y.MulAdd(x1, c10), archsimd.LoadFloat64x8Array((*array8)(row[1*PanelStep+8:]))
+			c01, c11, y = y.MulAdd(x0, c01), y.MulAdd(x1, c11), archsimd.LoadFloat64x8Array((*array8)(row[2*PanelStep+8:]))
+			c02, c12, y = y.MulAdd(x0, c02), y.MulAdd(x1, c12), archsimd.LoadFloat64x8Array((*array8)(row[3*PanelStep+8:]))
+			c03, c13 = y.MulAdd(x0, c03), y.MulAdd(x1, c13)
+			x0, x1, y = archsimd.LoadFloat64x8Array((*array8)(a4[0*PanelStep+16:])).Permute(p0), archsimd.LoadFloat64x8Array((*array8)(a4[0*PanelStep+16:])).Permute(p1), archsimd.LoadFloat64x8Array((*array8)(row[0*PanelStep+16:]))
+			c00, c10, y = y.MulAdd(x0, c00), y.MulAdd(x1, c10), archsimd.LoadFloat64x8Array((*array8)(row[1*PanelStep+16:]))
+			c01, c11, y = y.MulAdd(x0, c01), y.MulAdd(x1, c11), archsimd.LoadFloat64x8Array((*array8)(row[2*PanelStep+16:]))
+			c02, c12, y = y.MulAdd(x0, c02), y.MulAdd(x1, c12), archsimd.LoadFloat64x8Array((*array8)(row[3*PanelStep+16:]))
+			c03, c13 = y.MulAdd(x0, c03), y.MulAdd(x1, c13)
+			x0, x1, y = archsimd.LoadFloat64x8Array((*array8)(a4[0*PanelStep+24:])).Permute(p0), archsimd.LoadFloat64x8Array((*array8)(a4[0*PanelStep+24:])).Permute(p1), archsimd.LoadFloat64x8Array((*array8)(row[0*PanelStep+24:]))
+			c00, c10, y = y.MulAdd(x0, c00), y.MulAdd(x1, c10), archsimd.LoadFloat64x8Array((*array8)(row[1*PanelStep+24:]))
+			c01, c11, y = y.MulAdd(x0, c01), y.MulAdd(x1, c11), archsimd.LoadFloat64x8Array((*array8)(row[2*PanelStep+24:]))
+			c02, c12, y = y.MulAdd(x0, c02), y.MulAdd(x1, c12), archsimd.LoadFloat64x8Array((*array8)(row[3*PanelStep+24:]))
+			c03, c13 = y.MulAdd(x0, c03), y.MulAdd(x1, c13)
+		}
+		r0, r1 := (*[32]float64)(c[(i+0)*ld:]), (*[32]float64)(c[(i+1)*ld:])
+		sub2AVX512(r0[0:], r1[0:], c00, c10)
+		sub2AVX512(r0[8:], r1[8:], c01, c11)
+		sub2AVX512(r0[16:], r1[16:], c02, c12)
+		sub2AVX512(r0[24:], r1[24:], c03, c13)
+	}
+}
+
+func pick5AVX512(c, a, b []float64, ld, first int) {
+	for i := 0; i < 4; i += 2 {
+		p0, p1 := archsimd.LoadUint64x8Array(&pick[first+i+0]), archsimd.LoadUint64x8Array(&pick[first+i+1])
+		var x0, x1, y vec8
+		var c00, c10 vec8
+		var c01, c11 vec8
+		var c02, c12 vec8
+		var c03, c13 vec8
+		var c04, c14 vec8
+		for a, b := a, b; len(a) > 32; {
+			a4, row := (*[32]float64)(a), (*[4*PanelStep + 33]float64)(b)
+			a, b = a[32:], b[32:]
+			x0, x1, y = archsimd.LoadFloat64x8Array((*array8)(a4[0*PanelStep+0:])).Permute(p0), archsimd.LoadFloat64x8Array((*array8)(a4[0*PanelStep+0:])).Permute(p1), archsimd.LoadFloat64x8Array((*array8)(row[0*PanelStep+0:]))
+			c00, c10, y = y.MulAdd(x0, c00), y.MulAdd(x1, c10), archsimd.LoadFloat64x8Array((*array8)(row[1*PanelStep+0:]))
+			c01, c11, y = y.MulAdd(x0, c01), y.MulAdd(x1, c11), archsimd.LoadFloat64x8Array((*array8)(row[2*PanelStep+0:]))
+			c02, c12, y = y.MulAdd(x0, c02), y.MulAdd(x1, c12), archsimd.LoadFloat64x8Array((*array8)(row[3*PanelStep+0:]))
+			c03, c13, y = y.MulAdd(x0, c03), y.MulAdd(x1, c13), archsimd.LoadFloat64x8Array((*array8)(row[4*PanelStep+0:]))
+			c04, c14 = y.MulAdd(x0, c04), y.MulAdd(x1, c14)
+			x0, x1, y = archsimd.LoadFloat64x8Array((*array8)(a4[0*PanelStep+8:])).Permute(p0), archsimd.LoadFloat64x8Array((*array8)(a4[0*PanelStep+8:])).Permute(p1), archsimd.LoadFloat64x8Array((*array8)(row[0*PanelStep+8:]))
+			c00, c10, y = y.MulAdd(x0, c00), y.MulAdd(x1, c10), archsimd.LoadFloat64x8Array((*array8)(row[1*PanelStep+8:]))
+			c01, c11, y = y.MulAdd(x0, c01), y.MulAdd(x1, c11), archsimd.LoadFloat64x8Array((*array8)(row[2*PanelStep+8:]))
+			c02, c12, y = y.MulAdd(x0, c02), y.MulAdd(x1, c12), archsimd.LoadFloat64x8Array((*array8)(row[3*PanelStep+8:]))
+			c03, c13, y = y.MulAdd(x0, c03), y.MulAdd(x1, c13), archsimd.LoadFloat64x8Array((*array8)(row[4*PanelStep+8:]))
+			c04, c14 = y.MulAdd(x0, c04), y.MulAdd(x1, c14)
+			x0, x1, y = archsimd.LoadFloat64x8Array((*array8)(a4[0*PanelStep+16:])).Permute(p0), archsimd.LoadFloat64x8Array((*array8)(a4[0*PanelStep+16:])).Permute(p1), archsimd.LoadFloat64x8Array((*array8)(row[0*PanelStep+16:]))
+			c00, c10, y = y.MulAdd(x0, c00), y.MulAdd(x1, c10), archsimd.LoadFloat64x8Array((*array8)(row[1*PanelStep+16:]))
+			c01, c11, y = y.MulAdd(x0, c01), y.MulAdd(x1, c11), archsimd.LoadFloat64x8Array((*array8)(row[2*PanelStep+16:]))
+			c02, c12, y = y.MulAdd(x0, c02), y.MulAdd(x1, c12), archsimd.LoadFloat64x8Array((*array8)(row[3*PanelStep+16:]))
+			c03, c13, y = y.MulAdd(x0, c03), y.MulAdd(x1, c13), archsimd.LoadFloat64x8Array((*array8)(row[4*PanelStep+16:]))
+			c04, c14 = y.MulAdd(x0, c04), y.MulAdd(x1, c14)
+			x0, x1, y = archsimd.LoadFloat64x8Array((*array8)(a4[0*PanelStep+24:])).Permute(p0), archsimd.LoadFloat64x8Array((*array8)(a4[0*PanelStep+24:])).Permute(p1), archsimd.LoadFloat64x8Array((*array8)(row[0*PanelStep+24:]))
+			c00, c10, y = y.MulAdd(x0, c00), y.MulAdd(x1, c10), archsimd.LoadFloat64x8Array((*array8)(row[1*PanelStep+24:]))
+			c01, c11, y = y.MulAdd(x0, c01), y.MulAdd(x1, c11), archsimd.LoadFloat64x8Array((*array8)(row[2*PanelStep+24:]))
+			c02, c12, y = y.MulAdd(x0, c02), y.MulAdd(x1, c12), archsimd.LoadFloat64x8Array((*array8)(row[3*PanelStep+24:]))
+			c03, c13, y = y.MulAdd(x0, c03), y.MulAdd(x1, c13), archsimd.LoadFloat64x8Array((*array8)(row[4*PanelStep+24:]))
+			c04, c14 = y.MulAdd(x0, c04), y.MulAdd(x1, c14)
+		}
+		r0, r1 := (*[40]float64)(c[(i+0)*ld:]), (*[40]float64)(c[(i+1)*ld:])
+		sub2AVX512(r0[0:], r1[0:], c00, c10)
+		sub2AVX512(r0[8:], r1[8:], c01, c11)
+		sub2AVX512(r0[16:], r1[16:], c02, c12)
+		sub2AVX512(r0[24:], r1[24:], c03, c13)
+		sub2AVX512(r0[32:], r1[32:], c04, c14)
+	}
+}
+
+func pick6AVX512(c, a, b []float64, ld, first int) {
+	for i := 0; i < 4; i += 2 {
+		p0, p1 := archsimd.LoadUint64x8Array(&pick[first+i+0]), archsimd.LoadUint64x8Array(&pick[first+i+1])
+		var x0, x1, y vec8
+		var c00, c10 vec8
+		var c01, c11 vec8
+		var c02, c12 vec8
+		var c03, c13 vec8
+		var c04, c14 vec8
+		var c05, c15 vec8
+		for a, b := a, b; len(a) > 32; {
+			a4, row := (*[32]float64)(a), (*[5*PanelStep + 33]float64)(b)
+			a, b = a[32:], b[32:]
+			x0, x1, y = archsimd.LoadFloat64x8Array((*array8)(a4[0*PanelStep+0:])).Permute(p0), archsimd.LoadFloat64x8Array((*array8)(a4[0*PanelStep+0:])).Permute(p1), archsimd.LoadFloat64x8Array((*array8)(row[0*PanelStep+0:]))
+			c00, c10, y = y.MulAdd(x0, c00), y.MulAdd(x1, c10), archsimd.LoadFloat64x8Array((*array8)(row[1*PanelStep+0:]))
+			c01, c11, y = y.MulAdd(x0, c01), y.MulAdd(x1, c11), archsimd.LoadFloat64x8Array((*array8)(row[2*PanelStep+0:]))
+			c02, c12, y = y.MulAdd(x0, c02), y.MulAdd(x1, c12), archsimd.LoadFloat64x8Array((*array8)(row[3*PanelStep+0:]))
+			c03, c13, y = y.MulAdd(x0, c03), y.MulAdd(x1, c13), archsimd.LoadFloat64x8Array((*array8)(row[4*PanelStep+0:]))
+			c04, c14, y = y.MulAdd(x0, c04), y.MulAdd(x1, c14), archsimd.LoadFloat64x8Array((*array8)(row[5*PanelStep+0:]))
+			c05, c15 = y.MulAdd(x0, c05), y.MulAdd(x1, c15)
+			x0, x1, y = archsimd.LoadFloat64x8Array((*array8)(a4[0*PanelStep+8:])).Permute(p0), archsimd.LoadFloat64x8Array((*array8)(a4[0*PanelStep+8:])).Permute(p1), archsimd.LoadFloat64x8Array((*array8)(row[0*PanelStep+8:]))
+			c00, c10, y = y.MulAdd(x0, c00), y.MulAdd(x1, c10), archsimd.LoadFloat64x8Array((*array8)(row[1*PanelStep+8:]))
+			c01, c11, y = y.MulAdd(x0, c01), y.MulAdd(x1, c11), archsimd.LoadFloat64x8Array((*array8)(row[2*PanelStep+8:]))
+			c02, c12, y = y.MulAdd(x0, c02), y.MulAdd(x1, c12), archsimd.LoadFloat64x8Array((*array8)(row[3*PanelStep+8:]))
+			c03, c13, y = y.MulAdd(x0, c03), y.MulAdd(x1, c13), archsimd.LoadFloat64x8Array((*array8)(row[4*PanelStep+8:]))
+			c04, c14, y = y.MulAdd(x0, c04), y.MulAdd(x1, c14), archsimd.LoadFloat64x8Array((*array8)(row[5*PanelStep+8:]))
+			c05, c15 = y.MulAdd(x0, c05), y.MulAdd(x1, c15)
+			x0, x1, y = archsimd.LoadFloat64x8Array((*array8)(a4[0*PanelStep+16:])).Permute(p0), archsimd.LoadFloat64x8Array((*array8)(a4[0*PanelStep+16:])).Permute(p1), archsimd.LoadFloat64x8Array((*array8)(row[0*PanelStep+16:]))
+			c00, c10, y = y.MulAdd(x0, c00), y.MulAdd(x1, c10), archsimd.LoadFloat64x8Array((*array8)(row[1*PanelStep+16:]))
+			c01, c11, y = y.MulAdd(x0, c01), y.MulAdd(x1, c11), archsimd.LoadFloat64x8Array((*array8)(row[2*PanelStep+16:]))
+			c02, c12, y = y.MulAdd(x0, c02), y.MulAdd(x1, c12), archsimd.LoadFloat64x8Array((*array8)(row[3*PanelStep+16:]))
+			c03, c13, y = y.MulAdd(x0, c03), y.MulAdd(x1, c13), archsimd.LoadFloat64x8Array((*array8)(row[4*PanelStep+16:]))
+			c04, c14, y = y.MulAdd(x0, c04), y.MulAdd(x1, c14), archsimd.LoadFloat64x8Array((*array8)(row[5*PanelStep+16:]))
+			c05, c15 = y.MulAdd(x0, c05), y.MulAdd(x1, c15)
+			x0, x1, y = archsimd.LoadFloat64x8Array((*array8)(a4[0*PanelStep+24:])).Permute(p0), archsimd.LoadFloat64x8Array((*array8)(a4[0*PanelStep+24:])).Permute(p1), archsimd.LoadFloat64x8Array((*array8)(row[0*PanelStep+24:]))
+			c00, c10, y = y.MulAdd(x0, c00), y.MulAdd(x1, c10), archsimd.LoadFloat64x8Array((*array8)(row[1*PanelStep+24:]))
+			c01, c11, y = y.MulAdd(x0, c01), y.MulAdd(x1, c11), archsimd.LoadFloat64x8Array((*array8)(row[2*PanelStep+24:]))
+			c02, c12, y = y.MulAdd(x0, c02), y.MulAdd(x1, c12), archsimd.LoadFloat64x8Array((*array8)(row[3*PanelStep+24:]))
+			c03, c13, y = y.MulAdd(x0, c03), y.MulAdd(x1, c13), archsimd.LoadFloat64x8Array((*array8)(row[4*PanelStep+24:]))
+			c04, c14, y = y.MulAdd(x0, c04), y.MulAdd(x1, c14), archsimd.LoadFloat64x8Array((*array8)(row[5*PanelStep+24:]))
+			c05, c15 = y.MulAdd(x0, c05), y.MulAdd(x1, c15)
+		}
+		r0, r1 := (*[48]float64)(c[(i+0)*ld:]), (*[48]float64)(c[(i+1)*ld:])
+		sub2AVX512(r0[0:], r1[0:], c00, c10)
+		sub2AVX512(r0[8:], r1[8:], c01, c11)
+		sub2AVX512(r0[16:], r1[16:], c02, c12)
+		sub2AVX512(r0[24:], r1[24:], c03, c13)
+		sub2AVX512(r0[32:], r1[32:], c04, c14)
+		sub2AVX512(r0[40:], r1[40:], c05, c15)
+	}
 }

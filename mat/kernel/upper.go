@@ -6,7 +6,7 @@ package kernel
 //	for i ≤ j: U_ij = (A_ij − Σ_{p<i} U_pi·U_pj) / U_ii
 //
 // U holds A with stride Ld, in whole strips and panels; what stands beyond N reaches nothing inside.
-// Finished rows also go to panels, for the tile; with 512 bits that does not pay.
+// Finished rows also go to panels, for the tiles.
 type Upper struct {
 	U      []float64
 	Ld, N  int
@@ -16,7 +16,7 @@ type Upper struct {
 
 // Up to length narrow, rows of 512 bits pick entries, and spread none; up to few, rows of 256 bits
 // meet four orders of them.
-const narrow, few = 32 * Panel, 4 * Panel
+const narrow, few = 16 * Panel, 4 * Panel
 
 // An Elimination divides a strip by its corner: row j += M_ij·row i, then row i *= S_i.
 type Elimination struct {
@@ -33,9 +33,6 @@ func (f *Upper) Reset(u []float64, ld, n int) {
 	if f.spread == nil {
 		f.spread = make([]float64, 4*PanelRows*Panel+1)
 	}
-	if Lanes() == Panel {
-		return
-	}
 	if size := f.panelAt((n+PanelRows-1)/PanelRows*PanelRows, Panel); cap(f.panels) < size {
 		f.panels = make([]float64, size)
 	} else {
@@ -50,26 +47,9 @@ func (f *Upper) panelAt(p, j int) int {
 
 // Subtract subtracts from rows i to i+3 what the rows above give.
 func (f *Upper) Subtract(i int) {
-	rows := f.block(i)
-	for p := 0; p < i; p += rows {
-		subtractVector(f, p, min(rows, i-p), i)
+	for p := 0; p < i; p += PanelRows {
+		subtractVector(f, p, min(PanelRows, i-p), i)
 	}
-}
-
-// block returns how many rows above row i are subtracted at a time: of 512 bits, equal parts.
-func (f *Upper) block(i int) int {
-	most := PanelRows
-	if Lanes() < Panel {
-		return most
-	}
-	if f.N-i <= narrow {
-		most *= 2
-	}
-	if i <= most {
-		return most
-	}
-	parts := (i + most - 1) / most
-	return (i + 4*parts - 1) / (4 * parts) * 4
 }
 
 // Divide divides the rows i to i+3, from column i on.

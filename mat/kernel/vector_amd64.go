@@ -35,8 +35,13 @@ func load8(x []float64) vec8 { return archsimd.LoadFloat64x8Array((*array8)(x)) 
 func spread(x float64) vec   { return archsimd.BroadcastFloat64x4(x) }
 func spread8(x float64) vec8 { return archsimd.BroadcastFloat64x8(x) }
 
-// pick has the indices that spread one of the first four entries over a vector.
-var pick = [4][8]uint64{1: {1, 1, 1, 1, 1, 1, 1, 1}, 2: {2, 2, 2, 2, 2, 2, 2, 2}, 3: {3, 3, 3, 3, 3, 3, 3, 3}}
+// pick has the indices that spread an entry over a vector.
+var pick = func() (p [Panel][Panel]uint64) {
+	for i := range Panel * Panel {
+		p[i/Panel][i%Panel] = uint64(i / Panel)
+	}
+	return p
+}()
 
 // sum4Vector sets d to the sums of four vectors, as far as it goes.
 func sum4Vector(d []float64, s0, s1, s2, s3 vec) {
@@ -55,13 +60,13 @@ func sums4(s0, s1, s2, s3 vec) vec {
 	return t0.ConcatPermute128Scalars(0, 2, t1).Add(t0.ConcatPermute128Scalars(1, 3, t1))
 }
 
-// transposeVector transposes four rows by four entries at a time.
+// transposeVector transposes four rows, of a multiple of four entries.
 func transposeVector(u []float64, ld int, r0, r1, r2, r3 []float64) {
-	n, at := len(r0), 0
-	r1, r2, r3 = r1[:n], r2[:n], r3[:n]
-	for j := 4; j <= n; j += 4 {
-		x0, x1 := archsimd.LoadFloat64x4Array((*[4]float64)(r0[j-4:j:j])), archsimd.LoadFloat64x4Array((*[4]float64)(r1[j-4:j:j]))
-		x2, x3 := archsimd.LoadFloat64x4Array((*[4]float64)(r2[j-4:j:j])), archsimd.LoadFloat64x4Array((*[4]float64)(r3[j-4:j:j]))
+	n := len(r0)
+	r0, r1, r2, r3 = r0[:n:n], r1[:n:n], r2[:n:n], r3[:n:n]
+	for j, at := 0, 0; j < n; j += 4 {
+		x0, x1 := archsimd.LoadFloat64x4Array((*[4]float64)(r0[j:j+4:j+4])), archsimd.LoadFloat64x4Array((*[4]float64)(r1[j:j+4:j+4]))
+		x2, x3 := archsimd.LoadFloat64x4Array((*[4]float64)(r2[j:j+4:j+4])), archsimd.LoadFloat64x4Array((*[4]float64)(r3[j:j+4:j+4]))
 		even, odd := x0.ConcatPermuteScalarsGrouped(0, 2, x1), x0.ConcatPermuteScalarsGrouped(1, 3, x1)
 		even2, odd2 := x2.ConcatPermuteScalarsGrouped(0, 2, x3), x2.ConcatPermuteScalarsGrouped(1, 3, x3)
 		even.ConcatPermute128Scalars(0, 2, even2).StoreArray((*[4]float64)(u[at : at+4 : at+4]))
@@ -74,52 +79,73 @@ func transposeVector(u []float64, ld int, r0, r1, r2, r3 []float64) {
 	archsimd.ClearAVXUpperBits()
 }
 
-// subtractAVX512 is subtractVector with the rows above in the matrix.
+// subtractAVX512 is subtractVector with tiles of up to six panels that pick entries, or of three.
 func subtractAVX512(f *Upper, p, k, i int) {
-	u, ld := f.U, f.Ld
-	a := u[p*ld+i : (p+k)*ld+i]
-	if f.N-i > narrow {
-		for x, d := a, f.spread; len(x) > 0; x, d = x[ld:], d[4*Panel:] {
+	j, ld := i/Panel*Panel, f.Ld
+	b, c, first := f.panels[f.panelAt(p, j):], f.U[i*ld+j:], i-j
+	if f.N-j > narrow {
+		d, x := f.spread, b[first:]
+		for range k {
 			y := (*[4]float64)(x)
 			spread4AVX512((*[4 * Panel]float64)(d), y[0], y[1], y[2], y[3])
+			d, x = d[4*Panel:], x[Panel:]
 		}
+		var t tile
+		t.a, t.b, t.c, t.alpha, t.ldc = f.spread[:4*Panel*k+1], b, c, -1, ld
+		for {
+			n := panels(f.N, j)
+			switch n {
+			case 3:
+				tile3AVX512(&t)
+			case 2:
+				tile2AVX512(&t)
+			default:
+				tile1AVX512(&t)
+			}
+			if j += n * Panel; j >= f.N {
+				break
+			}
+			t.b, t.c = t.b[n*PanelStep:], t.c[n*Panel:]
+		}
+		archsimd.ClearAVXUpperBits()
+		return
 	}
-	j, most := i/Panel*Panel, 3
-	if f.N-i <= narrow {
-		most = 2
-	}
-	b, c := u[p*ld+j:], u[i*ld+j:]
+	a := b[:Panel*k+1]
 	for rest := (f.N - j + Panel - 1) / Panel; ; {
-		n := min(rest, most)
-		if rest == 4 {
-			n = 2
+		n := rest
+		if rest > 6 {
+			n = min(6, (rest+1)/2)
 		}
 		switch n {
-		case 3:
-			subtract3AVX512(c, f.spread[:4*Panel*k], b, ld)
+		case 1:
+			pick1AVX512(c, a, b, ld, first)
 		case 2:
-			subtract2AVX512(c, a, b, ld)
+			pick2AVX512(c, a, b, ld, first)
+		case 3:
+			pick3AVX512(c, a, b, ld, first)
+		case 4:
+			pick4AVX512(c, a, b, ld, first)
+		case 5:
+			pick5AVX512(c, a, b, ld, first)
 		default:
-			subtract1AVX512(c, a, b, ld)
+			pick6AVX512(c, a, b, ld, first)
 		}
 		if rest -= n; rest == 0 {
 			break
 		}
-		b, c = b[n*Panel:], c[n*Panel:]
+		b, c = b[n*PanelStep:], c[n*Panel:]
 	}
 	archsimd.ClearAVXUpperBits()
 }
 
 func sub4AVX512(c0, c1, c2, c3 []float64, s0, s1, s2, s3 vec8) {
-	load8(c0).Sub(s0).StoreArray((*array8)(c0))
-	load8(c1).Sub(s1).StoreArray((*array8)(c1))
-	load8(c2).Sub(s2).StoreArray((*array8)(c2))
-	load8(c3).Sub(s3).StoreArray((*array8)(c3))
+	sub2AVX512(c0, c1, s0, s1)
+	sub2AVX512(c2, c3, s2, s3)
 }
 
-// pick8 returns entry i of a, spread over a vector.
-func pick8(a *array8, i int) vec8 {
-	return archsimd.LoadFloat64x8Array(a).Permute(archsimd.LoadUint64x8Array(&pick[i]))
+func sub2AVX512(c0, c1 []float64, s0, s1 vec8) {
+	load8(c0).Sub(s0).StoreArray((*array8)(c0))
+	load8(c1).Sub(s1).StoreArray((*array8)(c1))
 }
 
 // forward4Vector has a row of X meet four entries of U in four orders, exclusive ors of lanes.

@@ -22,7 +22,7 @@ const (
 )
 
 // tiles returns those for vectors of some lanes: for one panel, and for more where a panel is one
-// vector; those of package chol's factor then have their rows in the matrix.
+// vector; and those of package chol's factor then.
 func tiles(lanes int) string {
 	t := tile{lanes, panel / lanes, new(bytes.Buffer)}
 	t.packed("tile1")
@@ -32,8 +32,8 @@ func tiles(lanes int) string {
 	for t.vectors = 2; lanes == panel && t.vectors <= 3; t.vectors++ {
 		t.packed(fmt.Sprint("tile", t.vectors))
 	}
-	for t.vectors = 1; lanes == panel && t.vectors <= 3; t.vectors++ {
-		t.rows(fmt.Sprint("subtract", t.vectors))
+	for t.vectors = 1; lanes == panel && t.vectors <= 6; t.vectors++ {
+		t.picks()
 	}
 	if lanes == panel {
 		return wideNames(t.out.String())
@@ -56,32 +56,46 @@ func (t tile) packed(name string) {
 	t.end("t.c", "t.ldc", "put4Vector(%s, t.set, f, %s)")
 }
 
-// rows writes a tile c −= a·b, with rows of b every ld entries, and those of a, unless that is spread:
-// three vectors leave no registers for entries to be picked.
-func (t tile) rows(name string) {
-	n := t.vectors * t.lanes
-	t.put("\nfunc %sVector(c, a, b []float64, ld int) {", name)
-	t.sums()
-	x := func(k, i int) string { return fmt.Sprintf("pick8(a%d, %d)", k, i) }
-	picks := t.vectors < 3
-	if picks {
-		t.put("for at := 0; at < len(a); {")
-	} else {
-		x = t.spread
-		t.put("for at := 0; len(a) > 0; {\nx4 := (*[%d]float64)(a)\na = a[%d:]", unrolled*4*t.lanes, unrolled*4*t.lanes)
+// picks writes a tile c −= a·b whose entries are picked from vectors of a, which is in a panel as b is,
+// from the first on: four rows at once, or two, where more vectors share a pick.
+func (t tile) picks() {
+	rows, size, loop := 4, unrolled*panel, "const i = 0\n{"
+	if t.vectors > 2 {
+		rows, loop = 2, "for i := 0; i < 4; i += 2 {"
 	}
-	for k := range unrolled { // all checks of bounds first: between two loads they would cost registers
-		t.put("row%d := (*[%d]float64)(b[at : at+%d : at+%d])", k, n, n, n)
-		if picks {
-			t.put("a%d := (*array)(a[at : at+lanes : at+lanes])", k)
+	each := func(text string, j int) string { // text for each row I
+		all := make([]string, rows)
+		for i := range all {
+			all[i] = strings.NewReplacer("I", fmt.Sprint(i), "J", fmt.Sprint(j)).Replace(text)
 		}
-		if k < unrolled-1 {
-			t.put("at += ld")
-		}
+		return strings.Join(all, ", ")
 	}
-	t.steps("at", "at + ld", x, func(k, j int) string { return load(fmt.Sprint("row", k), "", j*t.lanes, t.lanes) })
-	t.put("}")
-	t.end("c", "ld", "sub4Vector(%s, %s)")
+	t.put("\nfunc pick%dVector(c, a, b []float64, ld, first int) {\n%s", t.vectors, loop)
+	t.put("%s := %s", each("pI", 0), each("archsimd.LoadUint64x8Array(&pick[first+i+I])", 0))
+	t.put("var %s, y vec", each("xI", 0))
+	for j := range t.vectors {
+		t.put("var %s vec", each("cIJ", j))
+	}
+	t.put("for a, b := a, b; len(a) > %d; {\na4, row := (*[%d]float64)(a), (*[%d*PanelStep + %d]float64)(b)\na, b = a[%d:], b[%d:]",
+		size, size, t.vectors-1, size+1, size, size)
+	for k := range unrolled {
+		to, from := each("xI", 0), each(loadArray("a4", 0, k*panel)+".Permute(pI)", 0)
+		for j := range t.vectors {
+			t.put("%s, y = %s, %s", to, from, loadArray("row", j, k*panel))
+			to, from = each("cIJ", j), each("y.MulAdd(xI, cIJ)", j)
+		}
+		t.put("%s = %s", to, from)
+	}
+	t.put("}\n%s := %s", each("rI", 0), each(fmt.Sprintf("(*[%d]float64)(c[(i+I)*ld:])", t.vectors*panel), 0))
+	for j := range t.vectors {
+		t.put("sub%dVector(%s, %s)", rows, each(fmt.Sprintf("rI[%d:]", j*panel), j), each("cIJ", j))
+	}
+	t.put("}\n}")
+}
+
+// loadArray loads without a function in between, which would leave an empty instruction behind.
+func loadArray(array string, panel, at int) string {
+	return fmt.Sprintf("archsimd.LoadFloat64x8Array((*array)(%s[%d*PanelStep+%d:]))", array, panel, at)
 }
 
 // few writes a tile c −= a·b of two vectors whose a, in a panel, too, meets b in four orders.
