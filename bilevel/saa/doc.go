@@ -47,7 +47,8 @@
 //	         x_i on y* has become an eighth, or eightfold (faded)
 //	follow   x⁺ = x + s,  y⁺ = y + u + Js, but y + Js, and read, where u leaps: ‖u‖_H > 8‖y‖_H, and ⅛ of the largest
 //	stat     tr M⁻¹cov(h) on the face of X, twice the statistical error of F; a direction in which x is unknown by
-//	         more than max(1, Δ)ℓ counts by its slope alone. Steps go on while they promise stat/64
+//	         more than max(1, Δ)ℓ counts by its slope alone. Steps go on while they promise stat/64; on streams it
+//	         is at least 2⁻⁸⁰ of the largest h_iℓ_i, for where no sample differs
 //	Is it read, and on which samples?
 //	unread   no, while ‖x⁺ − x_r‖_M is within twice the steps read of late, the remainder of the model, as these and
 //	         drift tell it, within √stat/10, N less than 32-fold since all were read,

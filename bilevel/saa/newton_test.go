@@ -506,6 +506,9 @@ func TestCalls(t *testing.T) {
 		_, r := solved(t, p, m, bilevel.Options{UpperBatch: 1000, LowerBatch: 1000}, bilevel.Run{Steps: 19})
 		assert.EqualValues(t, 19000, r.Counts.Xi, "blocks are of whole batches")
 	}
+	p = bileveltest.Must(quadratic.New(noisy(0, quadratic.Options{Seed: 80, Nonconvex: 1})))
+	s, _ := solved(t, p, saa.Newton{}, bilevel.Options{}, bilevel.Run{Xi: 2000})
+	assert.Less(t, s.Counts().Evaluations(), uint64(20*2000), "no sample differs")
 	_, err := bilevel.New(many{p}, saa.Newton{}, bilevel.Options{Set: bilevel.Simplex{}})
 	require.ErrorIs(t, err, bilevel.ErrOption)
 	assert.False(t, errors.Is(err, bilevel.ErrDiverged))
