@@ -17,10 +17,11 @@ type Health struct {
 	Gradient, StdErr float64
 
 	// Gap is what is left of F(x) − F*: ½(hᵀM⁻¹h + tr M⁻¹C) over the entries that no bound holds,
-	// and of the others what they fall by where h_i has its sign by chance, with M a learned Hessian of
-	// F and C the covariance of h; the second part is observe.LocalLimit. In a set without bounds
-	// for each entry they are what the last step promised, and that of its face. +Inf where F clearly
-	// curves down along entries that may move, or what they need is not known.
+	// and of the others what they fall by where h_i has its sign by chance, or nothing tells that F
+	// feels x_i, with M a learned Hessian of F and C the covariance of h; the second part is
+	// observe.LocalLimit. In a set without bounds for each entry they are what the last step promised,
+	// and that of its face. +Inf where F clearly curves down along entries that may move, or what they
+	// need is not known.
 	Gap float64
 
 	// MuG is the μ_g that the method was told, 0 for none. Least is the least eigenvalue of g_yy

@@ -44,26 +44,26 @@ func (m *newton) tell() {
 	for i, x := range p.x {
 		lo, hi := m.step.bounds(i)
 		held := x <= lo && p.h[i] >= 0 || x >= hi && p.h[i] <= 0
-		least := m.bottom(i)
-		if v := p.covariance(&m.sides, i, i); least && v > 0 && !slices.Contains(c.free, i) {
+		v, least := p.covariance(&m.sides, i, i), m.bottom(i)
+		if least && v > 0 && !slices.Contains(c.free, i) {
 			h.stdErr = math.Hypot(h.stdErr, math.Sqrt(v))
 			h.gap += v / 2 / c.b.At(i, i)
 		}
 		if len(c.free) == 0 && !held && !least || h.gradient == 0 && h.stdErr == 0 && len(m.flat()) > 0 { // nothing moves
 			h.gap = math.Inf(1)
 		}
-		if v := p.covariance(&m.sides, i, i); held && v > 0 { // perhaps by chance: E min(0, N(|h_i|, v))², and E min(0, N)
-			t := math.Abs(p.h[i]) / math.Sqrt(2*v)
+		if (held || !c.known[i]) && v > 0 { // perhaps by chance: E min(0, N(|h_i|, v))², and E min(0, N)
+			t, width := math.Abs(p.h[i])/math.Sqrt(2*v), hi-lo
+			if !held { // no step is made along h_i
+				t, width = -t, m.step.width(i)
+			}
 			bell := math.Exp(-t*t) / math.SqrtPi
-			fall, most := math.Inf(1), (hi-lo)*math.Sqrt(v/2)*(bell-t*math.Erfc(t)) // to the other bound
+			fall, most := math.Inf(1), width*math.Sqrt(v/2)*max(bell-t*math.Erfc(t), 0x1p-1000) // to the other bound
 			if c.asked[i] > 0 {
 				fall = v * ((0.5+t*t)*math.Erfc(t) - t*bell) / math.Abs(2*c.b.At(i, i))
 			}
-			if most < fall {
-				fall = most
-			}
 			if t < 3 || c.asked[i] > 0 { // |h_i| < 4.2σ_i
-				h.gap += fall
+				h.gap += min(fall, most)
 			}
 		}
 	}
