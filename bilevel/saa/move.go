@@ -80,7 +80,10 @@ func (m *newton) move(it *bilevel.Iteration) (more bool, err error) {
 	m.step.faceDim = -1
 	stat := m.stat()
 	m.step.find(c, p, m.radius, stat, 0x1p-20*m.scaleF)
-	if stat = m.stat(); m.endless() { // where no sample differs, rounding ends the steps
+	if m.step.faceDim >= 0 {
+		stat = m.stat()
+	}
+	if m.endless() { // where no sample differs, rounding ends the steps
 		stat = max(stat, 0x1p-80*m.scaleF)
 	}
 	noise := m.lastStat
