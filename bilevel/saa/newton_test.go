@@ -488,6 +488,24 @@ func TestGapOfWhatIsNotKnown(t *testing.T) {
 	}
 }
 
+// Where f is a sum and g a stream, no passes follow: steps of a block are as many, and noise is told from failure, as on streams.
+func TestSumBesideAStream(t *testing.T) {
+	p := bileveltest.Must(auto.New(auto.Losses{Dx: 2, Dy: 2, Upper: 400,
+		F: func(x, y auto.Vec, i bilevel.Sample) auto.Num {
+			return y.Shift(noise(i, 7) - 2).SquaredNorm().Add(x.At(0).Mul(x.At(1)).Scale(0.1))
+		},
+		G: func(x, y auto.Vec, i bilevel.Sample) auto.Num {
+			e := math.Exp(noise(i, 8))
+			return y.At(0).Sub(x.At(0).Square().Scale(e)).Square().Add(y.At(1).Sub(x.At(1).Neg().Exp().Scale(e)).Square())
+		}}))
+	evaluations := uint64(0)
+	for seed := range uint64(8) {
+		s, _ := solved(t, p, saa.Newton{}, bilevel.Options{X0: []float64{1, 1}, Seed: seed, Set: bilevel.UniformBox(2, 0, 5)}, bilevel.Run{Phi: 2000})
+		evaluations += s.Counts().Evaluations()
+	}
+	assert.Less(t, evaluations, uint64(16000*40), "55 without")
+}
+
 // On a factorisation B is asked of more samples than at first, after an interruption, too.
 func TestFactorisationResumes(t *testing.T) {
 	t.Parallel()
