@@ -56,10 +56,10 @@
 //	narrows  and none comes within a quarter of its distance to a bound
 //	back     returns to z_r, and reads it, where ‖y‖_H has grown fourfold
 //	share    else on a part, the first n samples, asked at z_r and z⁺: the sums at z⁺ are those at z_r and N/n times the
-//	         change of its own; n = D‖x⁺ − x_a‖²_M/(.3²stat), D ≥ 1 the variance of a sample's share of h⁺ − h, over
+//	         change of its own; n = D‖x⁺ − x_a‖²_M/(.5²stat), D ≥ 1 the variance of a sample's share of h⁺ − h, over
 //	         ‖s‖²_M; but on all where n > N/4, or where they are due
 //	sees     but on all, if the part is off by half in g_xyᵀs, or h scatters half as much: it may lack rare samples
-//	doubt    or if the standard error of h⁺ − h, between bins of the part, is above .3√stat, unless the step fails
+//	doubt    or if the standard error of h⁺ − h, between bins of the part, is above .5√stat, unless the step fails
 //	Does it stand?
 //	try      y settles at z⁺ by Newton steps (settle), each read, unless F rises as much as it should fall. Where ϱ is
 //	         not in (¼, 4), and z was not read or settled, z is, and on sums Δ stays
@@ -92,7 +92,7 @@
 // what it was, has the error O_p(N^−½), times z_N − mean z_b. One group of each kind is weighed down, o(√N) long where
 // there are two moments, so means change by o(N^−½). The model's root is O_p(1/N) from that of the equations, and one step
 // goes there: credit does not run out, since the 4N evaluations of a reading, due when N has grown 32-fold, are below
-// those that N samples bring. Steps are O_p(N^−½), and unread allows N^−¼: parts, whose error is .3√stat, are ever
+// those that N samples bring. Steps are O_p(N^−½), and unread allows N^−¼: parts, whose error is .5√stat, are ever
 // rarer. □
 //
 // TestTheorem sees each of this on the code (STABLE_LONG=1: to 10⁶ samples). Measured alone is that runs come to z*,

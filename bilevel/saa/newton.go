@@ -17,7 +17,7 @@ const (
 	tries    = 6        // steps of a block that fail in a row, and all of a sum's, at most; a stream has 5, a long x 3 times as many
 	small    = 0.1      // a share that does not matter: of a gain, a way, or the standard error of h
 	solved   = 1. / 64  // what a step must promise to be read in the same block, over stat
-	partly   = 0.3      // the error of a step read on a part, over that of h; and what is left when y is settled, over the way of y
+	partly   = 0.5      // the error of a step read on a part, over that of h; and what is left when y is settled, over the way of y
 	drifted  = 4        // what J may have changed h by along s, over ‖s‖_M, until B is asked anew
 	farther  = 16       // ℓ_i of an open x_i, at most, over the way on which row i of g_xy changes by its length
 	radius0  = 0.25     // Δ at the start

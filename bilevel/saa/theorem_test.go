@@ -248,7 +248,7 @@ func TestTheorem(t *testing.T) {
 		}
 		first, v := sum[0], sum[len(sum)-1]
 		assert.InDelta(t, 1, v.gone/v.root, map[bool]float64{false: 0.05, true: 0.03}[mattest.Long()], c.name)
-		assert.Less(t, v.apart/v.root, 0.01, c.name)
+		assert.Less(t, v.apart/v.root, 0.02, c.name)
 		if mattest.Long() { // at 1e4 samples, one that is weighed may be all that is seen
 			assert.Less(t, v.apart, max(first.apart/3, 0.002*v.root), c.name)
 			assert.LessOrEqual(t, v.light, first.light, c.name)
