@@ -60,7 +60,7 @@ func (m *newton) tell() {
 			bell := math.Exp(-t*t) / math.SqrtPi
 			fall, most := math.Inf(1), width*math.Sqrt(v/2)*max(bell-t*math.Erfc(t), 0x1p-1000) // to the other bound
 			if c.asked[i] > 0 {
-				fall = v * ((0.5+t*t)*math.Erfc(t) - t*bell) / math.Abs(2*c.b.At(i, i))
+				fall = v * ((0.5+t*t)*math.Erfc(t) - t*bell) / max(math.Abs(2*c.b.At(i, i)), 0x1p-1000)
 			}
 			if t < 3 || c.asked[i] > 0 { // |h_i| < 4.2σ_i
 				h.gap += min(fall, most)
