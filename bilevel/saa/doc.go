@@ -58,7 +58,8 @@
 //	share    else on a part, the first n samples, asked at z_r and z⁺: the sums at z⁺ are those at z_r and N/n times the
 //	         change of its own; n = D‖x⁺ − x_a‖²_M/(.5²stat), D ≥ 1 the variance of a sample's share of h⁺ − h, over
 //	         ‖s‖²_M; but on all where n > N/4, or where they are due
-//	sees     but on all, if the part is off by half in g_xyᵀs, or h scatters half as much: it may lack rare samples
+//	sees     but on all, if the part has no value at z_r, is off by half in g_xyᵀs, or h scatters half as much there: it
+//	         may lack rare samples
 //	doubt    or if the standard error of h⁺ − h, between bins of the part, is above .5√stat, unless the step fails
 //	Does it stand?
 //	try      y settles at z⁺ by Newton steps (settle), each read, unless F rises as much as it should fall. Where ϱ is

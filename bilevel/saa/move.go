@@ -126,8 +126,8 @@ func (m *newton) move(it *bilevel.Iteration) (more bool, err error) {
 		m.askedN = m.n()
 	}
 	if m.partN = m.share(stat); m.partN > 0 {
-		if err = m.askPart(it, p, p.refX, p.refY); !m.sees() {
-			m.partN = 0
+		if err = m.askPart(it, p, p.refX, p.refY); m.beyond(err) || err == nil && !m.sees() {
+			m.partN, err = 0, nil // not all have been asked at z_r
 		}
 	}
 	if err == nil {

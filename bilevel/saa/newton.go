@@ -178,7 +178,7 @@ func (m *newton) askedLately() bool {
 }
 
 // endless says that no passes over a sum follow.
-func (m *newton) endless() bool { return (m.sides[0].terms == 0 || m.sides[1].terms == 0) && !m.whole() }
+func (m *newton) endless() bool { return min(m.sides[0].terms, m.sides[1].terms) == 0 && !m.whole() }
 
 func (m *newton) whole() bool { return m.sides[0].whole() && m.sides[1].whole() }
 

@@ -336,11 +336,27 @@ func TestPartTakesABadStepBack(t *testing.T) {
 		m.step.s[i] += p.unit[i] / 4
 	}
 	credit := m.credit
-	good := bileveltest.Must(m.try(it, false))
-	assert.False(t, good)
+	assert.False(t, bileveltest.Must(m.try(it, false)))
 	assert.Same(t, p, m.now)
 	assert.Less(t, m.radius, 0.1)
 	assert.Less(t, credit-m.credit, 4096.)
+}
+
+// A part that has no value at z_r, where not all of it were asked, ends no run, and sends none back there.
+func TestPartBeyondTheDomain(t *testing.T) {
+	m, z := new(newton), []float64(nil)
+	p := &bileveltest.Faulty[bilevel.Sample]{Problem: stream.Of(theorems(t)[2].p), Quantity: "f_x", Fault: func([]float64) error {
+		part := m.partN > 0 && m.now.part.n[0] == 0 && m.now.carried()
+		if part {
+			z = slices.Clone(m.now.refX)
+		}
+		if part || slices.Equal(m.now.x, z) {
+			return bilevel.ErrDomain
+		}
+		return nil
+	}}
+	_ = bileveltest.Must(bileveltest.Must(bilevel.New(p, spy{at: &m}, bilevel.Options{})).Run(t.Context(), bilevel.Run{Xi: 1000}))
+	assert.NotNil(t, z)
 }
 
 func TestPaid(t *testing.T) {
@@ -353,8 +369,7 @@ func TestPaid(t *testing.T) {
 		require.NoError(t, m.read(it, p, nil))
 		x := slices.Clone(p.x)
 		m.credit, m.readN, m.checked = -1e9, read, 0
-		more := bileveltest.Must(m.move(it))
-		assert.False(t, more)
+		assert.False(t, bileveltest.Must(m.move(it)))
 		assert.Equal(t, goes, !slices.Equal(x, m.now.x))
 	}
 }
@@ -434,8 +449,7 @@ func TestBack(t *testing.T) {
 	mat.MulVecSym(seen, p.yy, p.y)
 	mat.Axpy(p.y, 9, y)
 	mat.Axpy(p.gy, -9, seen) // else ĝ sees it
-	more := bileveltest.Must(m.move(it))
-	assert.True(t, more)
+	assert.True(t, bileveltest.Must(m.move(it)))
 	assert.Equal(t, x, p.x)
 	assert.Equal(t, y, p.y)
 }
