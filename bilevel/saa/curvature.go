@@ -193,10 +193,7 @@ func (m *newton) leaves(i int, eps float64) bool {
 func (m *newton) ask(it *bilevel.Iteration, fx, fy, hv, xv []float64, xy *mat.Dense, x, y []float64, most int) error {
 	o, a, v := it.Oracle(), &m.asker, m.now.v
 	err := m.sides[0].mean(most, fx, fy, a.fx, a.fy, func(group []bilevel.Sample) error {
-		if err := o.GradF(a.fx, a.fy, x, y, group); err != nil {
-			return err
-		}
-		return it.Finite(a.fx, a.fy)
+		return a.ask(it, 0, x, y, group)
 	})
 	if err != nil {
 		return err

@@ -274,14 +274,11 @@ func (m *newton) arrived() bool {
 	if tau <= tiny && !m.step.pressed && m.radius > tiny {
 		return true
 	}
-	if m.step.box == nil && !m.step.pressed && !short { // a projection is right to the rounding of x
+	if m.step.box == nil { // a projection is right to the rounding of x
 		for i, x := range p.x {
 			pred -= 0x1p-50 * math.Abs(p.h[i]*x)
 		}
-		return pred <= 0
-	}
-	if m.step.box == nil {
-		return false
+		return pred <= 0 && !m.step.pressed && !short
 	}
 	if pred <= 0x1p-90*m.scaleF && !m.step.pressed { // of F, far below rounding
 		return true

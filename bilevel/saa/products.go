@@ -172,8 +172,7 @@ func (m *longX) move(it *bilevel.Iteration) (more bool, err error) {
 			m.told.stdErr = 0
 		} else if m.readN > 0 {
 			share := float64(m.readN) / float64(m.asks-m.readN) // of the variance of what they changed
-			copy(m.d, m.was)
-			mat.Axpy(m.d, -1, m.h)
+			subtract(m.d, m.was, m.h)
 			part := min(1, m.slope(m.d, m.unit)/m.slope(m.h, m.unit))
 			m.brought, m.keep = -value*part*part, share*part
 			m.told.stdErr = math.Sqrt(share) * m.slope(m.d, nil)

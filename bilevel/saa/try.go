@@ -218,9 +218,7 @@ func (m *newton) beyond(err error) bool {
 // back goes back to where all samples were read last, and reads them again.
 func (m *newton) back(it *bilevel.Iteration) error {
 	p := m.now
-	for i, x := range p.x {
-		m.step.s[i] = p.refX[i] - x
-	}
+	subtract(m.step.s, p.refX, p.x)
 	m.moved(p)
 	copy(p.x, p.refX)
 	copy(p.y, p.refY)
