@@ -126,9 +126,6 @@
 // + 3dy² numbers. Between the ends of blocks the answer is that of half the samples. Here a scaling of y by powers of
 // 2 changes bits.
 //
-// A known fault: without bounds, weights exp(x_i) of rows that hardly act on y* have ℓ_i of many decades, and a sum may
-// end at its start as if it had arrived. Bounds on x prevent it.
-//
 // # Sources
 //
 // Growing samples: Pasupathy, Oper. Res. 58 (2010); Byrd, Chin, Nocedal, Wu, Math. Program. 134 (2012);
