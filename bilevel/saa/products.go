@@ -275,7 +275,7 @@ func (m *longX) shorten() error {
 		}
 	}
 	for i, d := range m.d {
-		if sum := math.Abs(d) + math.Abs(m.r[i]); sum > 2*m.swing {
+		if sum := math.Abs(d) + math.Abs(m.r[i]); sum > 2*m.swing && sum <= math.MaxFloat64 { // ℓ may be 1e12
 			apart += math.Abs(d-m.r[i]) / sum
 			all++
 		}
