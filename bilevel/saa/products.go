@@ -164,6 +164,11 @@ func (m *longX) move(it *bilevel.Iteration) (more bool, err error) {
 	}
 	if m.whole() && m.arrived(-value) {
 		m.done, m.told.gap, m.told.stdErr, m.told.gradient = true, max(0, -value), 0, m.slope(m.h, nil)
+		for i, h := range m.h {
+			if m.lost(i) && m.inward(i, h) && math.Abs(h) > 4*tiny*(math.Abs(m.fx[i])+math.Abs(m.gv[i])) {
+				m.told.gap = math.Inf(1)
+			}
+		}
 		return false, nil
 	}
 	if m.tried == 0 {
@@ -307,12 +312,17 @@ func (m *longX) square(i int) (sum float64) {
 	return sum
 }
 
-// still says that x_i may not move: not even few groups of samples know it, its effect is rounding,
-// or a difference along it would be.
+// lost says that a difference along x_i would be rounding.
+func (m *longX) lost(i int) bool {
+	x := math.Abs(m.x[i])
+	return x+0x1p-20*m.unit[i] == x
+}
+
+// still says that x_i may not move: not even few groups of samples know it, its effect is rounding, or it is lost.
 func (m *longX) still(i int) bool {
 	lo, hi := m.box.Bounds(i)
 	x, free := math.Abs(m.x[i]), math.IsInf(lo, -1) && math.IsInf(hi, 1)
-	if x+0x1p-20*m.unit[i] == x || free && x > 0 && x < tiny*m.unit[i] {
+	if m.lost(i) || free && x > 0 && x < tiny*m.unit[i] {
 		return true
 	}
 	if m.whole() || m.sides[0].whole() && m.fx[i] != 0 {
@@ -328,9 +338,12 @@ func (m *longX) cut() bool {
 }
 
 // free says that x_i may move along −h.
-func (m *longX) free(i int, h float64) bool {
+func (m *longX) free(i int, h float64) bool { return m.lo[i] != m.hi[i] && m.inward(i, h) }
+
+// inward says that no bound holds x_i against −h.
+func (m *longX) inward(i int, h float64) bool {
 	lo, hi := m.box.Bounds(i)
-	return m.lo[i] != m.hi[i] && !(m.x[i] <= lo && h >= 0) && !(m.x[i] >= hi && h <= 0)
+	return !(m.x[i] <= lo && h >= 0) && !(m.x[i] >= hi && h <= 0)
 }
 
 // slope is the norm of v on the free face, in units u or as it is.
@@ -410,13 +423,15 @@ func (m *longX) arrived(pred float64) bool {
 	}
 	tau, size, h := 0.0, 0.0, 0.0
 	for i, s := range m.s {
-		tau = max(tau, math.Abs(s))
+		if x := m.x[i]; x+s*m.unit[i] != x {
+			tau = max(tau, math.Abs(s))
+		}
 		size = max(size, m.unit[i]*(math.Abs(m.fx[i])+math.Abs(m.gv[i])))
 		if m.free(i, m.h[i]) {
 			h = max(h, m.unit[i]*math.Abs(m.h[i]))
 		}
 	}
-	none := tau <= tiny && tau < m.radius && m.left > 0 && m.stalls > 1 || pred <= 0 && !m.cut() && m.gain <= 0x1p-60*math.Sqrt(m.top)
+	none := tau <= tiny && tau < m.radius && m.left > 0 && (m.stalls > 1 || tau == 0 && !m.cut()) || pred <= 0 && !m.cut() && m.gain <= 0x1p-60*math.Sqrt(m.top)
 	return m.stalls > 8 || h <= 4*tiny*size && m.told.falls <= 0x1p-20*m.swing || none && m.told.falls == 0
 }
 

@@ -427,3 +427,18 @@ func TestHeavyTails(t *testing.T) {
 	}
 	assert.Less(t, mean, 0.03)
 }
+
+// Far from 0, steps end in the rounding of x; where that hides all that x does, it is said.
+func TestFarFromZero(t *testing.T) {
+	for _, m := range []bilevel.Method{saa.Newton{}, saa.ByProducts{}} {
+		for _, far := range []float64{1e9, 1e12} {
+			p := bileveltest.Must(auto.New(auto.Losses{Dx: 2, Dy: 2, Upper: 40, Lower: 40,
+				F: func(_, y auto.Vec, s bilevel.Sample) auto.Num { return y.Shift(-float64(s) / 7).SquaredNorm() },
+				G: func(x, y auto.Vec, _ bilevel.Sample) auto.Num { return y.Sub(x.Shift(-far)).SquaredNorm() },
+			}))
+			_, r := solved(t, p, m, bilevel.Options{X0: []float64{far + 3, far - 2}}, bilevel.Run{Steps: 500})
+			assert.Equal(t, bilevel.Arrived, r.Reason)
+			assert.Equal(t, far > 1e10, len(r.Warnings) > 0, "%v", r.Warnings)
+		}
+	}
+}
