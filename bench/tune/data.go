@@ -60,8 +60,8 @@ func readData(o options, paths []string) (s *dataSet, err error) {
 		if err != nil {
 			return nil, hint(err, regression)
 		}
-		if d.Features == nil && (o.Label != "" || o.ID != "" || o.Categorical || o.Impute != "" || len(o.Drop) > 0) {
-			return nil, fmt.Errorf("%w: %s is LIBSVM text; -label, -id, -drop, -categorical and -impute are for CSV",
+		if d.Features == nil && (o.Label != "" || o.ID != "" || o.Categorical || o.Impute != "" || o.Headerless || len(o.Drop) > 0) {
+			return nil, fmt.Errorf("%w: %s is LIBSVM text; -label, -id, -drop, -categorical, -impute and -headerless are for CSV",
 				kit.ErrUsage, d.Name)
 		}
 		if o.Class != "" && countClasses(d)[1] == 0 {
@@ -116,7 +116,7 @@ func hint(err error, regression bool) error {
 		{is(data.ErrCell), "-drop leaves a column out"},
 		{!regression && is(data.ErrThirdLabel),
 			"-class sets one against the rest; for a regression, use -loss squared; " + labelFlag},
-		{!regression && is(data.ErrLabel), "tune needs two classes; for a regression, use -loss squared; " + labelFlag},
+		{!regression && is(data.ErrLabel), "a later file has the classes of the first; for a regression, use -loss squared; " + labelFlag},
 	} {
 		if h.so {
 			return fmt.Errorf("%w (%s)", err, h.say)

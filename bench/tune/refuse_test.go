@@ -72,6 +72,8 @@ func TestRefuses(t *testing.T) {
 		{2, "-clean goes with classes and -solver exact", []string{two, "-clean", "-loss", "squared"}},
 		{2, "-clean goes with folds", []string{two, "-clean", "-folds", "1"}},
 		{2, "l.svm is LIBSVM text; -label", []string{writeText(t, "l.svm", "1 1:1\n0 1:2\n"), "-label", "y"}},
+		{2, "h.svm is LIBSVM text; -label", []string{writeText(t, "h.svm", "1 1:1\n0 1:2\n"), "-headerless"}},
+		{1, "(a later file has the classes of the first; for a", []string{two, writeText(t, "third.csv", "a,b,y\n1,1,7\n")}},
 		{2, `-impute is "zero", want median or mean`, []string{two, "-impute", "zero"}},
 		{1, `renamed.csv:1: no column is named "b"; there are "a", "c", "y"`, []string{two, renamed}},
 		{1, "two.csv has 2 features, another file 3", []string{two, writeText(t, "w.svm", "0 3:1\n1 1:1\n")}},
