@@ -358,7 +358,9 @@ func TestTuneTells(t *testing.T) {
 			[]string{writeText(t, "text.csv", strings.ReplaceAll(strings.TrimSpace(numbered), "\n", "\nn")), "-categorical"}},
 		{constant + "1\n", "", []string{sparse}},
 		{"10 of the 10 test rows stand among the others, too, label and all", "", []string{sparse}},
-		{`of these orders the labels nearly without exception: "2". If`, "", []string{sparse}},
+		{`of these orders the labels nearly without exception: "2". If`, "-drop", []string{sparse}},
+		{"leave it out (-drop)", "", []string{writeText(t, "leak.csv", "a,y\n"+strings.Repeat("1,p\n2,q\n", 20))}},
+		{"labels look wrong, if a share of 0 is; all rows, most suspicious first: rows.csv\n", "self-confidence", []string{same, "-clean"}},
 		{"dropped  1 of 1 features: the model is a constant", "", []string{writeText(t, "flat.csv", "a,y\n"+strings.Repeat("7,x\n7,z\n", 20))}},
 	} {
 		_, _, stdout := tuneWith(t, c.args...)

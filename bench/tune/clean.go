@@ -229,15 +229,15 @@ func (t *search) reportCleaning(w io.Writer) {
 			"from classes that overlap, where\n         labels against the odds are right, too; for those the model is \"average\" "+
 			"(leave -clean out)")
 	}
-	fmt.Fprintf(w, "clean    %d of %d labels look wrong, if a share of %.2g is; cross-validated self-confidence\n"+
-		"         has %d of them among its %d lowest; all rows, most suspicious first: rows.csv\n",
-		n, len(c.own), c.share, both, n)
+	fmt.Fprintf(w, "clean    %d of %d labels look wrong, if a share of %.2g is; all rows, most suspicious first: rows.csv\n",
+		n, len(c.own), c.share)
+	say(w, n > 0, "         cross-validated self-confidence has %d of them among its %d lowest", both, n)
 	for _, i := range order[:min(n, shownRows)] {
 		fmt.Fprintf(w, "         row %s: %q, others vote %q; probability of its label %.2g, self-confidence %.2g\n",
 			c.rows.IDs[i], t.classes[int(c.rows.Label[i])], t.classes[c.vote[i]], c.own[i], c.self[i])
 	}
 	say(w, c.chance(), "         votes and labels agree by chance alone: no cleaned model is tried, and the rows are no finding")
-	say(w, !c.chance() && len(c.own) < fewRows, "         of fewer than %d rows some are named by chance", fewRows)
+	say(w, !c.chance() && n > 0 && len(c.own) < fewRows, "         of fewer than %d rows some are named by chance", fewRows)
 	fmt.Fprint(w, "         only training rows are judged; the cleaned model tells the true label: its held-out loss allows for\n"+
 		"         the share of wrong ones, its test loss counts each test label as right\n\n")
 }

@@ -169,12 +169,16 @@ func (t *search) warn(w io.Writer) {
 		}
 	}
 	used, rows, again, leaks := len(t.used), t.design.Rows(), t.again(), t.leaks()
+	drop := ""
+	if t.features != nil {
+		drop = " (-drop)"
+	}
 	say(w, used > 1 && used >= rows, "warning  %d features for %d rows: an l1 penalty (Lasso), which is not smooth and not among these "+
 		"weights, may do better", used, rows)
 	say(w, 20*again >= t.test.Rows(), "warning  %d of the %d test rows stand among the others, too, label and all: what is measured on "+
 		"them says little about new rows", again, t.test.Rows())
 	say(w, len(leaks) > 0, "warning  alone, each of these orders the labels nearly without exception: %s. If it is made of them, "+
-		"or known only after them, leave it out (-drop): the losses above hold for rows that have it", quoted(leaks))
+		"or known only after them, leave it out%s: the losses above hold for rows that have it", quoted(leaks), drop)
 	d, e := t.beside(t.results[0])
 	say(w, t.chosen().Cleaned && d > 2*e,
 		"warning  the cleaned model does worse than a constant on the test rows: the labels may be right, and rarely what features say")

@@ -123,7 +123,7 @@ func Tune(ctx context.Context, args []string, out kit.Terminal) error {
 	fs.BoolVar(&o.Categorical, "categorical",
 		false, "turn the columns of a CSV file that hold text into indicators, one for each text")
 	fs.StringVar(&o.Impute, "impute", "",
-		"`HOW` missing cells are filled: the median or mean of all rows; text: the most frequent; -apply: new text, too")
+		"`HOW` missing cells are filled: median or mean of all rows, and the most frequent text; with -apply, new text, too")
 	fs.Func("drop", "`COLUMN` of a CSV file to leave out; may be given again", func(name string) error {
 		o.Drop = append(o.Drop, name)
 		return nil
