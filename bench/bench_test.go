@@ -1,29 +1,13 @@
 package main
 
 import (
-	"bytes"
-	"context"
-	"encoding/json"
-	"errors"
 	"flag"
 	"fmt"
 	"math"
 	"math/rand/v2"
 	"os"
-	"os/exec"
-	"path/filepath"
-	"regexp"
-	"runtime"
-	"slices"
-	"strings"
-	"syscall"
 	"testing"
-	"time"
 
-	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
-
-	"stable"
 	"stable/bench/kit"
 	"stable/bilevel"
 	"stable/bilevel/hyperopt"
@@ -77,20 +61,17 @@ func BenchmarkMul(b *testing.B) {
 	})
 }
 
-func BenchmarkCholesky(b *testing.B) {
-	each(b, 1./3, 3, func(n int) func() {
-		a, c := mattest.SPD(n, uint64(n)), new(chol.Cholesky)
-		return func() { kit.Must(0, c.Factor(a)) }
-	})
-}
+func BenchmarkCholesky(b *testing.B) { factor(b, func(*chol.Cholesky) {}) }
 
 // BenchmarkCond is a factorisation and the condition number, as gonum's Factorize.
-func BenchmarkCond(b *testing.B) {
+func BenchmarkCond(b *testing.B) { factor(b, func(c *chol.Cholesky) { c.Cond() }) }
+
+func factor(b *testing.B, then func(c *chol.Cholesky)) {
 	each(b, 1./3, 3, func(n int) func() {
 		a, c := mattest.SPD(n, uint64(n)), new(chol.Cholesky)
 		return func() {
 			kit.Must(0, c.Factor(a))
-			c.Cond()
+			then(c)
 		}
 	})
 }
@@ -268,7 +249,7 @@ func (p *still) Streams() (uint64, uint64) { return 0, 0 }
 
 // GradF and GradG turn round at every step, so that x and y keep moving.
 func (p *still) GradF(fx, fy, x, y []float64, _ []bilevel.Sample) error {
-	p.sign = 1 - 2*float64(p.hess&2)/2
+	p.sign = 1 - float64(p.hess&2)
 	for i := range fx {
 		fx[i], fy[i] = p.sign*(1+x[i]), p.sign
 	}
@@ -296,156 +277,4 @@ func (p *still) HessG(gyy *mat.Sym, x, y []float64, _ []bilevel.Sample) error {
 		mat.AddIdentity(gyy, 0.5)
 	}
 	return nil
-}
-
-func TestCommands(t *testing.T) {
-	for _, help := range []string{"-h", "-help", "help"} {
-		status, stdout, stderr := kit.Capture(context.Background(), commands, help)
-		assert.Zero(t, status)
-		assert.Empty(t, stderr)
-		for _, c := range commands {
-			assert.Contains(t, stdout, "  "+c.Name)
-			assert.Contains(t, stdout, c.Summary+"\n")
-		}
-	}
-	status, stdout, _ := kit.Capture(context.Background(), commands, "-version")
-	assert.Zero(t, status)
-	assert.Contains(t, stdout, "stable "+stable.Version+", "+kernel.Tier()+"; "+runtime.Version())
-	status, _, stderr := kit.Capture(context.Background(), commands, "tuna")
-	assert.Equal(t, 2, status)
-	assert.Contains(t, stderr, `no command "tuna"; the commands are`)
-	assert.Contains(t, stderr, commands[0].Summary)
-	readme := kit.Must(os.ReadFile("README.md"))
-	for _, c := range commands {
-		assert.Contains(t, string(readme), "| `"+c.Name+"` |")
-		status, stdout, stderr := kit.Capture(context.Background(), commands, c.Name, "-h")
-		assert.Zero(t, status, c.Name)
-		assert.Contains(t, stdout+stderr, strings.TrimSuffix("go run ./bench "+c.Name, " main"), c.Name)
-		assert.Contains(t, stdout+stderr, "  -out FOLDER", c.Name)
-		for _, line := range strings.Split(stderr, "\n") {
-			assert.LessOrEqual(t, len([]rune(strings.ReplaceAll(line, "\t", "    "))), 120, "%s -h: %s", c.Name, line)
-		}
-		for _, line := range strings.Split(stderr+string(readme), "\n") {
-			for _, f := range regexp.MustCompile(` -[a-z0-9]+`).FindAllString(line, -1) {
-				if strings.HasPrefix(strings.TrimSpace(line), "go run ./bench "+c.Name+" ") {
-					assert.Regexp(t, "(?m)^ "+f+`(\s|$)`, stderr, line)
-				}
-			}
-		}
-		status, _, stderr = kit.Capture(context.Background(), commands, c.Name, "-dta", "x")
-		assert.Equal(t, 2, status, c.Name)
-		assert.Contains(t, stderr, "flag provided but not defined: -dta", c.Name)
-	}
-	defer func(name string) { os.Args[0] = name }(os.Args[0])
-	os.Args[0] = filepath.Join("of", "mine", "races.exe")
-	_, stdout, _ = kit.Capture(context.Background(), commands, "-h")
-	_, _, stderr = kit.Capture(context.Background(), commands, "untuned", "-h")
-	assert.Regexp(t, `^races NAME: the (?s:.*)\nraces untuned: a`, stdout+stderr)
-}
-
-// The signal with which a system ends a program is an interrupt: what is done is kept.
-func TestTerminate(t *testing.T) {
-	ctx, stop := interruptible()
-	defer stop()
-	self, err := os.FindProcess(os.Getpid())
-	if err == nil {
-		err = self.Signal(syscall.SIGTERM)
-	}
-	if err != nil {
-		t.Skip("this system has no such signal:", err)
-	}
-	select {
-	case <-ctx.Done():
-	case <-time.After(time.Minute):
-		t.Fatal("no interrupt")
-	}
-}
-
-// A package may import what stands before it in the list, and the parts of its own folder.
-var floors = []string{"stable/mat", "stable/chol", "stable/eig", "stable/bilevel", "stable/bench"}
-
-type listed struct {
-	ImportPath, Doc                    string
-	Imports, TestImports, XTestImports []string
-}
-
-func TestImportsPointDown(t *testing.T) {
-	for _, p := range goList(t, "stable/...") {
-		for _, imp := range p.Imports {
-			assert.NotContains(t, []string{"unsafe", "C"}, imp, p.ImportPath)
-			assert.True(t, isStandard(imp) || mayImport(p.ImportPath, imp), "%s imports %s", p.ImportPath, imp)
-		}
-		for _, imp := range append(p.TestImports, p.XTestImports...) {
-			ok := isStandard(imp) || strings.HasPrefix(imp, "github.com/stretchr/testify/") ||
-				imp == p.ImportPath || mayImport(p.ImportPath, imp)
-			assert.True(t, ok, "a test of %s imports %s", p.ImportPath, imp)
-		}
-	}
-}
-
-// README names the packages that its interface leaves out: those whose first line makes no promise.
-func TestNoPromise(t *testing.T) {
-	readme := kit.Must(os.ReadFile(filepath.Join("..", "README.md")))
-	_, list, ok := strings.Cut(string(readme), "first line makes no promise:")
-	require.True(t, ok)
-	list, _, _ = strings.Cut(list, ".")
-	var named, silent []string
-	for _, m := range regexp.MustCompile("`([^`]+)`").FindAllStringSubmatch(list, -1) {
-		named = append(named, "stable/"+m[1])
-	}
-	for _, p := range goList(t, "stable/mat/...", "stable/chol/...", "stable/eig/...", "stable/bilevel/...") {
-		if strings.Contains(p.Doc, "makes no promise") {
-			silent = append(silent, p.ImportPath)
-		}
-	}
-	assert.ElementsMatch(t, named, silent)
-}
-
-func TestMayNotImport(t *testing.T) {
-	for _, edge := range []string{
-		"stable/bilevel stable/bench/kit",
-		"stable/bench/race stable/bench/theory",
-		"stable stable/bench",
-		"stable/chol stable/eig",
-		"stable/bilevel/quadratic stable/bench",
-		"stable/bilevel gonum.org/v1/gonum/mat",
-	} {
-		from, to, _ := strings.Cut(edge, " ")
-		assert.False(t, mayImport(from, to), edge)
-	}
-}
-
-// mayImport has the rooms of bench import kit and plot alone of bench.
-func mayImport(from, to string) bool {
-	f, t := floor(from), floor(to)
-	if part, ok := strings.CutPrefix(to, "stable/bench/"); ok && part != "kit" && part != "plot" {
-		return from == "stable/bench"
-	}
-	return to == "stable" && f >= 0 || t >= 0 && t <= f
-}
-
-func floor(path string) int {
-	return slices.IndexFunc(floors, func(f string) bool { return path == f || strings.HasPrefix(path, f+"/") })
-}
-
-// isStandard: a standard import path has no dot in its first element.
-func isStandard(path string) bool {
-	first, _, _ := strings.Cut(path, "/")
-	return first != "stable" && !strings.Contains(first, ".")
-}
-
-func goList(t *testing.T, args ...string) []listed {
-	const fields = "-json=ImportPath,Doc,Imports,TestImports,XTestImports"
-	out, err := exec.Command("go", append([]string{"list", fields}, args...)...).Output()
-	if errors.Is(err, exec.ErrNotFound) {
-		t.Skip("no go command here to list packages with")
-	}
-	require.NoError(t, err)
-	var list []listed
-	for d := json.NewDecoder(bytes.NewReader(out)); d.More(); {
-		var p listed
-		require.NoError(t, d.Decode(&p))
-		list = append(list, p)
-	}
-	return list
 }
