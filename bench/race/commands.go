@@ -33,7 +33,7 @@ const besides = "`FOLDER` with australian/, ijcnn1/ and covtype/, besides the sh
 var (
 	Compare = preset{
 		tournament: tournament{name: "compare", flags: flags{samples: 20000, trials: 10, tune: 3, methods: "all",
-			problem: "hyperopt", weights: weights{"raw", 0.1, 1}, data: kit.ShippedData}},
+			problem: "hyperopt", weights: paperBox, data: kit.ShippedData}},
 		usage: compareUsage, points: 40, report: (*tournament).curves,
 		dataIs: "`FILE` of LIBSVM or CSV text, plain, gzip or bzip2",
 		makers: func(f *flags) ([]maker, error) {
@@ -41,7 +41,7 @@ var (
 			case "hyperopt":
 				return f.sums([]string{f.data}), nil
 			case "quadratic":
-				if f.data != kit.ShippedData || f.weights != (weights{"raw", 0.1, 1}) {
+				if f.data != kit.ShippedData || f.weights != paperBox {
 					return nil, fmt.Errorf("%w: -data, -form, -lo and -hi go with -problem hyperopt", kit.ErrUsage)
 				}
 				return []maker{quadraticSum("quadratic", quadratic.Options{Seed: f.Seed})}, nil
@@ -52,7 +52,7 @@ var (
 
 	Figure2 = preset{
 		tournament: tournament{name: "figure2", flags: flags{samples: 20000, trials: 50, tune: 4,
-			methods: "SAA-Newton,STABLE,STABLE-paper,BSA,TTSA", weights: weights{"raw", 0.1, 1}}},
+			methods: "SAA-Newton,STABLE,STABLE-paper,BSA,TTSA", weights: paperBox}},
 		usage: figure2Usage, points: 40, report: (*tournament).curves,
 		dataIs: "`FOLDER` with australian/, ijcnn1/ and covtype/ (default: the shipped data set)",
 		makers: func(f *flags) ([]maker, error) {

@@ -61,7 +61,7 @@ func TestTakenUp(t *testing.T) {
 // Results of one data file are never reported for another, and a source counts once.
 func TestRaceKnowsItsData(t *testing.T) {
 	load := halves(kit.ShippedData, mostRows, 1)
-	p := kit.Must(onTable("x", load, weights{"raw", 0.1, 1}).make())
+	p := kit.Must(onTable("x", load, paperBox).make())
 	u := tournament{problems: []*problem{p, p}}
 	require.Len(t, u.identity().Data, 1)
 	assert.Regexp(t, "^[0-9a-f]{64}$", u.identity().Data[0].SHA256)
