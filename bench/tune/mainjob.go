@@ -84,6 +84,9 @@ func newTuning(o options, path string) (t *tuning, err error) {
 	t = &tuning{options: o, data: path}
 	var origin kit.Source
 	if t.all, origin, err = kit.OpenData(path, data.ReadOptions{LabelColumn: o.Label}); err != nil {
+		if errors.Is(err, data.ErrCell) || errors.Is(err, data.ErrThirdLabel) {
+			err = fmt.Errorf("%w (main wants numbers and two classes; for others: tune)", err)
+		}
 		return nil, err
 	}
 	if err := enough(t.all, 3, false); err != nil {

@@ -111,6 +111,8 @@ func TestRefuses(t *testing.T) {
 		{1, missing.Error(), []string{"-data", "nowhere.csv"}},
 		{1, notFolder.Error(), []string{"-out", blocked}},
 		{1, `"colour"`, []string{"-label", "colour"}},
+		{1, `"x": not a number (main wants numbers and`, []string{"-data", writeText(t, "text.csv", "a,y\nx,1\n2,0\n")}},
+		{1, `a third label "2", after "1" and "0" (main wants`, []string{"-data", writeText(t, "three.csv", "a,y\n1,1\n2,0\n3,2\n")}},
 	}
 	if runtime.GOOS == "linux" { // where nobody makes a file in /proc
 		tune = append(tune, refusal{1, "bench: open /proc/.", []string{two, "-out", "/proc"}})
