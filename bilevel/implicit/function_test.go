@@ -279,10 +279,10 @@ func TestMinimiseFails(t *testing.T) {
 	_, err := implicit.Minimise(func([]float64, []float64) (float64, error) { return 0, broken }, []float64{0}, implicit.Options{})
 	require.ErrorIs(t, err, broken)
 	for want, o := range map[string]implicit.Options{
-		"Options.Memory is -1":      {Memory: -1},
-		"Options.Evaluations is -1": {Evaluations: -1},
-		"Box is empty at index 1":   {Lo: []float64{0, 1}, Hi: []float64{1, 0}},
-		"Box has 1 lower":           {Lo: []float64{0}},
+		"implicit: Options.Memory is -1":                                            {Memory: -1},
+		"implicit: Options.Evaluations is -1":                                       {Evaluations: -1},
+		"implicit: Options.Lo and Hi: bilevel: bad option: Box is empty at index 1": {Lo: []float64{0, 1}, Hi: []float64{1, 0}},
+		"implicit: Options.Lo and Hi: bilevel: bad option: Box has 1 lower":         {Lo: []float64{0}},
 	} {
 		_, err := implicit.Minimise(rosenbrock, []float64{0, 0}, o)
 		require.ErrorIs(t, err, bilevel.ErrOption, want)

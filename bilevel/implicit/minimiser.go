@@ -3,6 +3,7 @@ package implicit
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"math"
 
 	"stable/bilevel"
@@ -33,11 +34,11 @@ type Minimum struct {
 
 // Minimise minimises a smooth function over a box from x, clipped to it, to rounding, by a Minimiser.
 // f writes ∇F(x) and returns F(x), NaN if it has no values; its error ends the search. Others are
-// ErrNoMinimum, with the Minimum so far, and wrap bilevel.ErrOption.
+// ErrNoMinimum, with the Minimum so far, and those about options, which wrap bilevel.ErrOption.
 func Minimise(f func(grad, x []float64) (float64, error), x []float64, o Options) (*Minimum, error) {
 	cap := cmp.Or(o.Evaluations, 10000)
 	m, err := NewMinimiser(x, o)
-	if err := errors.Join(err, option.AtLeast("Options.Evaluations", cap, 1)); err != nil {
+	if err := errors.Join(err, option.AtLeast("implicit: Options.Evaluations", cap, 1)); err != nil {
 		return nil, err
 	}
 	grad, first := make([]float64, len(x)), 0.0
@@ -96,8 +97,12 @@ func NewMinimiser(x []float64, o Options) (*Minimiser, error) {
 	if o.Hi != nil {
 		box.Hi = o.Hi
 	}
-	memory := cmp.Or(o.Memory, 10)
-	if err := errors.Join(box.Validate(n), option.AtLeast("Options.Memory", memory, 1), option.Vector("x", x, n)); err != nil {
+	memory, bounds := cmp.Or(o.Memory, 10), box.Validate(n)
+	if bounds != nil {
+		bounds = fmt.Errorf("implicit: Options.Lo and Hi: %w", bounds)
+	}
+	if err := errors.Join(bounds, option.AtLeast("implicit: Options.Memory", memory, 1),
+		option.Vector("implicit: x", x, n)); err != nil {
 		return nil, err
 	}
 	vec := func() []float64 { return make([]float64, n) }
