@@ -144,10 +144,11 @@ func (e *Estimator) projectBoth(x, y []float64) error {
 	}
 	r, err := e.truncate()
 	e.report.Truncate = r
-	if errors.Is(err, eig.ErrNotFinite) {
-		return &DivergedError{Step: e.updates, Quantity: "H_yy", Value: math.NaN()}
-	}
 	if err != nil {
+		var bad *eig.NotFiniteError
+		if errors.As(err, &bad) {
+			return &DivergedError{Step: e.updates, Quantity: "H_yy", Value: bad.Value}
+		}
 		return err
 	}
 	copy(e.x, x)
