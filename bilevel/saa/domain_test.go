@@ -138,6 +138,11 @@ func TestOutsideOfTheDomain(t *testing.T) {
 		require.ErrorIs(t, err, bilevel.ErrDomain)
 		assert.True(t, strings.Contains(err.Error(), "auto: f at sample ") && strings.Contains(err.Error(), "Log of -1 is NaN"), err)
 	}
+	demand := bileveltest.Must(auto.New(auto.Losses{Dx: 1, Dy: 1, Upper: 20, Lower: 20, // y* = exp(−x), and y leaves its domain, not x
+		F: func(x, y auto.Vec, _ bilevel.Sample) auto.Num { return x.Shift(-1).Dot(y).Neg() },
+		G: func(x, y auto.Vec, _ bilevel.Sample) auto.Num { return y.Log().Shift(-1).Add(x).Dot(y) }}))
+	_, far := solved(t, demand, saa.Newton{}, bilevel.Options{Set: bilevel.NonNegative{}, X0: []float64{20}, Y0: []float64{0.2}}, bilevel.Run{Steps: 4000})
+	assert.InDelta(t, 2, far.X[0], 1e-6)
 	wall := bileveltest.Must(auto.New(auto.Losses{Dx: 2, Dy: 2, Upper: 4, Lower: 4, // at y₀ = 2, where F still falls
 		F: func(_, y auto.Vec, _ bilevel.Sample) auto.Num {
 			return y.Shift(-4).SquaredNorm().Add(y.At(0).Neg().Shift(2).Sqrt().Scale(0))

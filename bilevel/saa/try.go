@@ -34,21 +34,19 @@ func (m *newton) try(it *bilevel.Iteration, stands bool) (good bool, err error) 
 		fall, way, err = m.arrive(it, mid, stands && mid == nil)
 	}
 	unsettled := p.normH(p.u) > max(partly*way, tiny*p.norm)
-	if m.beyond(err) && (tau > 0 || !m.whole()) {
+	rho, beyond := -1.0, m.beyond(err) && (tau > 0 || unsettled || !m.whole())
+	if beyond {
 		t.begin(p.x, p.y) // the Solver looks for numbers that are not finite
 		copy(t.u, p.u)
 		copy(t.v, p.v)
 		copy(t.h, p.h)
-		if tau > 0 {
-			m.trust(-1, tau)
-		}
-		return false, nil
-	}
-	if err != nil {
+		err = nil
+	} else if err != nil {
 		return false, err
+	} else {
+		rho = m.ratio(fall, way, tau, mid != nil)
 	}
-	rho := m.ratio(fall, way, tau, mid != nil)
-	if m.partN > 0 {
+	if m.partN > 0 && !beyond {
 		doubt := m.doubt(t)
 		if far := m.step.length; far > 0 {
 			m.rough = max(float64(m.partN)*doubt*doubt/(far*far), m.rough/2)
@@ -58,7 +56,7 @@ func (m *newton) try(it *bilevel.Iteration, stands bool) (good bool, err error) 
 		}
 	}
 	again := !(rho > 0.25 && rho < 4) && (p.carried() || unsettled) && m.partN == 0 // from a better z; a part alone shortens Δ
-	if !again || m.endless() {
+	if tau > 0 && (!again || m.endless()) {
 		m.trust(rho, tau)
 	}
 	if again {
