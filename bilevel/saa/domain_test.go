@@ -124,8 +124,7 @@ func TestOutsideOfTheDomain(t *testing.T) {
 		barrier := func(_, y auto.Vec, _ bilevel.Sample) auto.Num { // least at 0.8
 			return y.Neg().Shift(1).Log().Sum().Neg().Sub(y.Sum().Scale(5))
 		}
-		p := bileveltest.Must(auto.New(auto.Losses{Dx: dx, Dy: dx, Upper: 4, Lower: 4, F: barrier,
-			G: func(x, y auto.Vec, _ bilevel.Sample) auto.Num { return y.Sub(x).SquaredNorm() }}))
+		p := bileveltest.Must(auto.New(auto.Losses{Dx: dx, Dy: dx, Upper: 4, Lower: 4, F: barrier, G: nearX}))
 		o := bilevel.Options{Set: bilevel.UniformBox(dx, -4, 40), X0: make([]float64, dx)}
 		_, r := solved(t, p, saa.Newton{}, o, bilevel.Run{Xi: 400})
 		for _, x := range r.X {
@@ -143,11 +142,10 @@ func TestOutsideOfTheDomain(t *testing.T) {
 		G: func(x, y auto.Vec, _ bilevel.Sample) auto.Num { return y.Log().Shift(-1).Add(x).Dot(y) }}))
 	_, far := solved(t, demand, saa.Newton{}, bilevel.Options{Set: bilevel.NonNegative{}, X0: []float64{20}, Y0: []float64{0.2}}, bilevel.Run{Steps: 4000})
 	assert.InDelta(t, 2, far.X[0], 1e-6)
-	wall := bileveltest.Must(auto.New(auto.Losses{Dx: 2, Dy: 2, Upper: 4, Lower: 4, // at y₀ = 2, where F still falls
+	wall := bileveltest.Must(auto.New(auto.Losses{Dx: 2, Dy: 2, Upper: 4, Lower: 4, G: nearX, // at y₀ = 2, where F still falls
 		F: func(_, y auto.Vec, _ bilevel.Sample) auto.Num {
 			return y.Shift(-4).SquaredNorm().Add(y.At(0).Neg().Shift(2).Sqrt().Scale(0))
-		},
-		G: func(x, y auto.Vec, _ bilevel.Sample) auto.Num { return y.Sub(x).SquaredNorm() }}))
+		}}))
 	_, r := solved(t, wall, saa.Newton{}, bilevel.Options{X0: []float64{-5, -4}}, bilevel.Run{Steps: 500})
 	assert.NotEqual(t, bilevel.Arrived, r.Reason)
 	assert.Contains(t, strings.Join(r.Warnings, "; "), "x hardly moves")
@@ -224,12 +222,11 @@ func TestRunsOff(t *testing.T) {
 		assert.Equal(t, bilevel.Arrived, r.Reason, k)
 		assert.Equal(t, r.X[1] > 1e6 || set == nil && math.Abs(r.X[1]) > 14, slices.Contains(h.Flat, 1), "%d: %v", k, r.X)
 	}
-	p = bileveltest.Must(auto.New(auto.Losses{Dx: 1, Dy: 1, // F is log cosh(y − 4), and a few samples say that it falls for ever
+	p = bileveltest.Must(auto.New(auto.Losses{Dx: 1, Dy: 1, G: nearX, // F is log cosh(y − 4), and a few samples say that it falls for ever
 		F: func(_, y auto.Vec, xi bilevel.Sample) auto.Num {
 			slope := noise(xi, 7) - 1
 			return y.At(0).Shift(-4).Scale(2).Softplus().Add(y.At(0).Scale(slope))
-		},
-		G: func(x, y auto.Vec, _ bilevel.Sample) auto.Num { return y.Sub(x).SquaredNorm() }}))
+		}}))
 	for seed := range uint64(300) {
 		solved(t, p, saa.Newton{}, bilevel.Options{Seed: seed}, bilevel.Run{Steps: 20})
 	}
@@ -358,12 +355,11 @@ func TestOutsideOfItsBounds(t *testing.T) {
 
 func TestStaysInTheBox(t *testing.T) {
 	least := 7.3
-	p := bileveltest.Must(auto.New(auto.Losses{Dx: 1, Dy: 1, Upper: 3, Lower: 18,
+	p := bileveltest.Must(auto.New(auto.Losses{Dx: 1, Dy: 1, Upper: 3, Lower: 18, G: nearX,
 		F: func(x, y auto.Vec, _ bilevel.Sample) auto.Num {
 			least = min(least, x.Value()[0])
 			return y.Shift(5).SquaredNorm()
-		},
-		G: func(x, y auto.Vec, _ bilevel.Sample) auto.Num { return y.Sub(x).SquaredNorm() }}))
+		}}))
 	solved(t, p, saa.Newton{}, bilevel.Options{Set: bilevel.UniformBox(1, 0.1, 9), X0: []float64{7.3}}, bilevel.Run{Steps: 400})
 	assert.Equal(t, 0.1, least)
 }
@@ -472,11 +468,10 @@ func TestRoundingMovesNothing(t *testing.T) {
 
 // StdErr is a number where no sample differs, Gap in a half-space that of its face; what was not asked is not flat.
 func TestHealthOnAFace(t *testing.T) {
-	p := bileveltest.Must(auto.New(auto.Losses{Dx: 2, Dy: 2,
+	p := bileveltest.Must(auto.New(auto.Losses{Dx: 2, Dy: 2, G: nearX,
 		F: func(x, y auto.Vec, _ bilevel.Sample) auto.Num {
 			return y.Shift(-1.9).SquaredNorm().Scale(0.5).Add(x.At(1).Neg().Exp())
-		},
-		G: func(x, y auto.Vec, _ bilevel.Sample) auto.Num { return y.Sub(x).SquaredNorm() }}))
+		}}))
 	for left, want := range map[int]error{math.MaxInt: nil, 8: errors.New("gone")} {
 		s := bileveltest.Must(bilevel.New(&flaky{p, left, want}, saa.Newton{}, bilevel.Options{Set: bilevel.HalfSpace{A: []float64{1, 1}, B: 1}}))
 		r, err := s.Run(t.Context(), bilevel.Run{Xi: 8000, Progress: func(s *bilevel.Solver) bool {
@@ -503,12 +498,18 @@ func (p *flaky) CrossG(c *mat.Dense, x, y []float64, phi []bilevel.Sample) error
 
 // At a vertex of a simplex F may curve down, and no point of the simplex is lower.
 func TestVertexIsNoSaddle(t *testing.T) {
-	p := bileveltest.Must(auto.New(auto.Losses{Dx: 3, Dy: 3, Upper: 5, Lower: 5,
-		F: func(_, y auto.Vec, _ bilevel.Sample) auto.Num { return y.SquaredNorm().Scale(-1) },
-		G: func(x, y auto.Vec, _ bilevel.Sample) auto.Num { return y.Sub(x).SquaredNorm() }}))
+	p := bileveltest.Must(auto.New(auto.Losses{Dx: 3, Dy: 3, Upper: 5, Lower: 5, G: nearX,
+		F: func(_, y auto.Vec, _ bilevel.Sample) auto.Num { return y.SquaredNorm().Scale(-1) }}))
 	_, r := solved(t, p, saa.Newton{}, bilevel.Options{Set: bilevel.Simplex{}, X0: []float64{0.2, 0.3, 0.5}}, bilevel.Run{Steps: 1000})
 	assert.Equal(t, bilevel.Arrived, r.Reason)
 	assert.InDelta(t, 1, r.X[2], 1e-9)
+	assert.Empty(t, r.Warnings)
+	p = bileveltest.Must(auto.New(auto.Losses{Dx: 2, Dy: 2, Upper: 5, Lower: 5, G: nearX, // F curves down, but on the circle up, by 1
+		F: func(_, y auto.Vec, _ bilevel.Sample) auto.Num {
+			return y.Shift(-1).At(0).Mul(y.Dot(auto.Data([]float64{0.2, 1.5}))).Sub(y.At(0))
+		}}))
+	_, r = solved(t, p, saa.Newton{}, bilevel.Options{Set: bilevel.Ball{Radius: 1}, X0: []float64{0.9, -0.1}}, bilevel.Run{Steps: 1000})
+	assert.InDelta(t, 1, r.X[0], 1e-9)
 	assert.Empty(t, r.Warnings)
 }
 

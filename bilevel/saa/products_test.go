@@ -116,11 +116,10 @@ func TestStartsWhereYIsZero(t *testing.T) {
 // A direction that leads out of a bound ends no run that can go on beside it.
 func TestGoesOnAtABound(t *testing.T) {
 	rows := [][]float64{{-1.682, 0.288, -0.287}, {0.159, -0.597, 0.811}}
-	p := bileveltest.Must(auto.New(auto.Losses{Dx: 3, Dy: 3, Upper: 2, Lower: 1,
+	p := bileveltest.Must(auto.New(auto.Losses{Dx: 3, Dy: 3, Upper: 2, Lower: 1, G: nearX,
 		F: func(_, y auto.Vec, xi bilevel.Sample) auto.Num {
 			return y.Exp().Dot(auto.Data(rows[xi])).Shift(-1).Square().Add(y.SquaredNorm().Scale(0.01))
-		},
-		G: func(x, y auto.Vec, _ bilevel.Sample) auto.Num { return y.Sub(x).SquaredNorm() }}))
+		}}))
 	set := bilevel.UniformBox(3, -9, 3)
 	_, r := solved(t, p, saa.ByProducts{}, bilevel.Options{Set: set}, bilevel.Run{Steps: 300})
 	stationary(t, implicit.NewTruth(p), set, r.X, 1e-10)

@@ -220,14 +220,23 @@ func (s *step) trace(cov *mat.Dense) (sum float64) {
 	return sum
 }
 
-// curvesDown says that most of the direction in which B is least lies in that face, and that F curves down along it there.
+// curvesDown says that F curves down along that face, beyond rounding.
 func (s *step) curvesDown(c *curvature) bool {
-	v, sum, bent := c.eig.VectorsT().Row(0), 0.0, 0.0
-	for a := range s.faceDim {
-		row := s.pi.Row(a)[:len(v)]
-		d := mat.Dot(row, v) / mat.Norm(row)
-		sum += d * d
-		bent += d * d * s.bent[a]
+	if s.faceDim <= 0 {
+		return s.faceDim < 0
 	}
-	return s.faceDim < 0 || sum > 0.5 && bent < -(1-0x1p-20)*c.eig.Values()[0]*sum
+	red, to := s.red.View(0, s.faceDim), s.r[:s.faceDim]
+	red.Zero()
+	for e, l := range c.eig.Values() {
+		v := c.eig.VectorsT().Row(e)
+		for a := range to {
+			to[a] = mat.Dot(s.pi.Row(a)[:len(v)], v)
+		}
+		mat.RankOne(&red, l, to)
+	}
+	size := mat.MaxAbsSym(&red)
+	for a := range to {
+		red.Set(a, a, red.At(a, a)+s.bent[a])
+	}
+	return s.eig.FactorValues(&red) == nil && s.eig.Values()[0] < -0x1p-20*size
 }
