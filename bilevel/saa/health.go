@@ -100,6 +100,7 @@ func (m *newton) Health() bilevel.Health {
 // without bounds that have lost all but a thousandth of their effect on y*; none where F curves up, as x_i² at 0.
 func (m *newton) flat() (list []int) {
 	p, c := m.now, m.curve
+	swing := p.normH(p.v) * p.norm
 	for i, x := range p.x {
 		lo, hi := m.step.bounds(i)
 		d, acts, was := p.effect(i), 0.0, 0.0
@@ -112,6 +113,9 @@ func (m *newton) flat() (list []int) {
 		off := open || m.step.lost(i, c.span[i], p.unit[i])
 		off = off || (p.c2[i] == 0 || acts == 0 && p.unit[i] > 0) && !m.whole() && x > lo && x < hi
 		curved := c.asked[i] > 0 && c.b.At(i, i)*p.norm > 0x1p10*was*c.most[i] || m.bottom(i)
+		if far := min(x-lo, hi-x); c.asked[i] > 0 && !math.IsInf(far, 1) { // on the way to its bound, as of log x or √x
+			curved = curved || c.b.At(i, i)*far*far > small*swing
+		}
 		if p.n[0]*p.n[1] > 0 && p.f2[i] == 0 && off && !curved {
 			list = append(list, i)
 		}
