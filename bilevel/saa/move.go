@@ -163,9 +163,9 @@ func (m *newton) sees() bool {
 func (m *newton) mayMove() {
 	c, p := m.curve, m.now
 	c.free, m.scaleF = c.free[:0], m.scaleF/2 // a start may be far
-	lose, rest := float64(m.n()), m.lastStat
+	lose, rest := float64(m.n()), max(m.lastStat, 0x1p-40*p.normH(p.v)*p.norm)
 	if m.whole() {
-		lose, rest = 0x1p10, 0x1p-40*p.normH(p.v)*p.norm
+		lose = 0x1p10
 	}
 	for i, x := range p.x {
 		lo, hi := m.step.bounds(i)
