@@ -56,6 +56,7 @@ func stationary(t *testing.T, p bilevel.Truth, set bilevel.Set, x []float64, exa
 
 // nearX is a g whose y* is x.
 func nearX(x, y auto.Vec, _ bilevel.Sample) auto.Num { return y.Sub(x).SquaredNorm() }
+func vec(a ...float64) auto.Vec                      { return auto.Data(a) }
 
 func start(x []float64, seed uint64) []float64 {
 	rng, x0 := rand.New(rand.NewPCG(seed, 's')), slices.Clone(x)
@@ -311,12 +312,8 @@ func TestHealth(t *testing.T) {
 
 func saddle(c float64, terms uint64) *auto.Problem {
 	return bileveltest.Must(auto.New(auto.Losses{Dx: 2, Dy: 2, Upper: terms, Lower: terms,
-		F: func(x, _ auto.Vec, _ bilevel.Sample) auto.Num {
-			return x.WeightedSquares(auto.Data([]float64{0.5, -0.5}))
-		},
-		G: func(_, y auto.Vec, _ bilevel.Sample) auto.Num {
-			return y.WeightedSquares(auto.Data([]float64{c / 2, 0.5}))
-		}}))
+		F: func(x, _ auto.Vec, _ bilevel.Sample) auto.Num { return x.WeightedSquares(vec(0.5, -0.5)) },
+		G: func(_, y auto.Vec, _ bilevel.Sample) auto.Num { return y.WeightedSquares(vec(c/2, 0.5)) }}))
 }
 
 // A saddle is told, or left where the set consists of bounds, and a singular g_yy is told; Run.Gap stops at none.
@@ -360,7 +357,7 @@ func TestSilentStarts(t *testing.T) {
 	}
 	p = bileveltest.Must(auto.New(auto.Losses{Dx: 2, Dy: 2, F: func(_, y auto.Vec, _ bilevel.Sample) auto.Num { return y.Shift(-3).SquaredNorm() },
 		G: func(x, y auto.Vec, i bilevel.Sample) auto.Num {
-			return y.Sub(x).Sub(auto.Data([]float64{noise(i, 0), 0})).SquaredNorm()
+			return y.Sub(x).Sub(vec(noise(i, 0), 0)).SquaredNorm()
 		}}))
 	_, r := solved(t, p, saa.Newton{}, bilevel.Options{}, bilevel.Run{Steps: 5000})
 	assert.Empty(t, r.Warnings)
@@ -406,7 +403,7 @@ func TestGraded(t *testing.T) {
 	for _, set := range []bilevel.Set{bilevel.Space{}, bilevel.UniformBox(2, -1e7, 1e7)} {
 		p := bileveltest.Must(auto.New(auto.Losses{Dx: 2, Dy: 2, Upper: 1, Lower: 1, G: nearX,
 			F: func(_, y auto.Vec, _ bilevel.Sample) auto.Num {
-				return y.Mul(auto.Data([]float64{1e-6, 1e4})).Shift(-1).SquaredNorm()
+				return y.Mul(vec(1e-6, 1e4)).Shift(-1).SquaredNorm()
 			}}))
 		_, r := solved(t, p, saa.Newton{}, bilevel.Options{Set: set}, bilevel.Run{Steps: 50, Gap: 1e-6})
 		assert.InDeltaSlice(t, []float64{1, 1}, []float64{r.X[0] / 1e6, r.X[1] * 1e4}, 1e-5)
@@ -417,7 +414,7 @@ func TestGapOnABall(t *testing.T) {
 	p := bileveltest.Must(auto.New(auto.Losses{Dx: 4, Dy: 1,
 		F: func(x, _ auto.Vec, xi bilevel.Sample) auto.Num {
 			rng := rand.New(rand.NewPCG(uint64(xi), 9))
-			return x.Dot(auto.Data([]float64{1 + rng.NormFloat64(), 1 + rng.NormFloat64(), 1 + rng.NormFloat64(), 1 + rng.NormFloat64()}))
+			return x.Dot(vec(1+rng.NormFloat64(), 1+rng.NormFloat64(), 1+rng.NormFloat64(), 1+rng.NormFloat64()))
 		},
 		G: func(_, y auto.Vec, _ bilevel.Sample) auto.Num { return y.SquaredNorm() }}))
 	off, told := 0.0, 0.0
