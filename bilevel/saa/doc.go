@@ -35,7 +35,7 @@
 //	         or a step that failed past its minimum
 //	The step
 //	mayMove  x_i is free if no bound holds it and 3 groups or more know it; an open one does not go on down a flat,
-//	         its effect on y* 1/N of its maximum, for less than stat, or with |h_i| < σ_i
+//	         its effect on y* 1/N of its maximum, for less than stat or 2⁻⁴⁰‖v‖_H‖y‖_H, or with |h_i| < σ_i
 //	metric   M = |B| of the free entries, in units ℓ
 //	find     s = argmin hᵀs + ½sᵀMs  over x + s in X,  |s_i| ≤ Δℓ_i·min(1, |h_i|/σ_i);
 //	         in a set that does not consist of bounds |s_i| ≤ 2Δℓ_i, by a multiple of the identity added to M
@@ -60,7 +60,8 @@
 //	         ‖s‖²_M; but on all where n > N/4, or where they are due
 //	sees     but on all, if the part has no value at z_r, is off by half in g_xyᵀs, or h scatters half as much there: it
 //	         may lack rare samples
-//	doubt    or if the standard error of h⁺ − h, between bins of the part, is above .5√stat, unless the step fails
+//	doubt    or if the standard error of h⁺ − h, between bins of the part, is above .5√stat, unless the step fails;
+//	         or if H⁺ is indefinite
 //	Does it stand?
 //	try      y settles at z⁺ by Newton steps (settle), each read, unless F rises as much as it should fall. Where ϱ is
 //	         not in (¼, 4), and z was not read or settled, z is, and on sums Δ stays

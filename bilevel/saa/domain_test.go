@@ -261,9 +261,7 @@ func TestValley(t *testing.T) {
 		far += map[bool]int{true: 1}[r.X[0] > 0]
 	}
 	assert.LessOrEqual(t, far, 5)
-	shift := func(s bilevel.Sample) auto.Vec {
-		return vec(noise(s, 3), noise(s, 4), noise(s, 5)).Scale(0.3)
-	}
+	shift := func(s bilevel.Sample) auto.Vec { return vec(noise(s, 3), noise(s, 4), noise(s, 5)).Scale(0.3) }
 	p, far = bileveltest.Must(auto.New(auto.Losses{Dx: 3, Dy: 3, // F has a period of a quarter of y's length at the start
 		F: func(_, y auto.Vec, s bilevel.Sample) auto.Num {
 			return y.SquaredNorm().Scale(0.1).Add(y.Scale(5).Cos().Sum()).Add(y.Dot(shift(s)))

@@ -325,11 +325,10 @@ func TestPartTakesABadStepBack(t *testing.T) {
 	m.step.find(m.curve, p, 1, stat, 0)
 	m.radius, m.partN = 1, 128
 	require.NoError(t, m.askPart(it, p, p.refX, p.refY))
-	for _, scatter := range []float64{1, 16, math.Inf(1)} { // as if large ones were elsewhere
+	for _, scatter := range []float64{1, 16, math.Inf(1), 0} { // as if large ones were elsewhere
 		m.lastStat = stat * scatter
-		assert.Equal(t, scatter == 1, m.sees())
+		assert.Equal(t, scatter <= 1, m.sees())
 	}
-	m.lastStat = 0
 	_, err := m.try(it, false)
 	assert.ErrorIs(t, err, errPart)
 	for _, i := range m.curve.free {
@@ -340,6 +339,9 @@ func TestPartTakesABadStepBack(t *testing.T) {
 	assert.Same(t, p, m.now)
 	assert.Less(t, m.radius, 0.1)
 	assert.Less(t, credit-m.credit, 4096.)
+	p.part.yy.Data[0], m.lastStat = 1e9, math.Inf(1) // those asked elsewhere have less
+	_, err = m.try(it, false)
+	assert.ErrorIs(t, err, errPart, "g⁺ looks indefinite")
 }
 
 // A part that has no value at z_r, where not all of it were asked, ends no run, and sends none back there.

@@ -47,6 +47,9 @@ func (m *newton) try(it *bilevel.Iteration, stands bool) (good bool, err error) 
 		rho = m.ratio(fall, way, tau, mid != nil)
 	}
 	if m.partN > 0 && !beyond {
+		if t.clip > 0 { // by what others, asked elsewhere, lack
+			return false, errPart
+		}
 		doubt := m.doubt(t)
 		if far := m.step.length; far > 0 {
 			m.rough = max(float64(m.partN)*doubt*doubt/(far*far), m.rough/2)
