@@ -253,8 +253,15 @@ func (m *newton) share(stat float64) int {
 	return int(need)
 }
 
-// arrived says that no free entry has a gradient above rounding, and y none; or that steps promise less than
-// rounding of F, and eight in a row not half of one before.
+// stands says that what steps promise has not halved in eight, and is 2⁻⁶⁰ of F's scale, or in 18, and is 2⁻⁵⁰, its rounding.
+func (m *newton) stands(pred, scale float64, moves bool) bool {
+	if m.stalls++; m.stalls == 1 || pred < m.least/2 || moves {
+		m.least, m.stalls = pred, 1
+	}
+	return m.stalls > 8 && pred <= math.Ldexp(scale, min(m.stalls, 19)-69)
+}
+
+// arrived says that no free entry has a gradient above rounding, and y none; or that it stands.
 func (m *newton) arrived() bool {
 	p, pred, tau := m.now, -m.step.pred, 0.0
 	for i, unit := range p.unit {
@@ -264,12 +271,10 @@ func (m *newton) arrived() bool {
 	if short && m.remains() > 0x1p-20 { // beside bilevel.ErrDomain
 		return false
 	}
-	if m.stalls++; m.stalls == 1 || pred < m.least/2 || pred > 0x1p-60*max(m.scaleF, min(m.curve.scale, 0x1p-40*m.mostF)) || m.step.pressed && !short ||
-		p.normH(p.u) > 0x1p-20*p.norm {
-		m.least, m.stalls = pred, 1
-	}
-	if p.normH(p.u) > tiny*p.norm || m.stalls > 8 {
-		return m.stalls > 8
+	u := p.normH(p.u)
+	stands := m.stands(pred, max(m.scaleF, min(m.curve.scale, 0x1p-40*m.mostF)), m.step.pressed && !short || u > 0x1p-20*p.norm)
+	if stands || u > tiny*p.norm {
+		return stands
 	}
 	if tau <= tiny && !m.step.pressed && m.radius > tiny {
 		return true

@@ -415,12 +415,9 @@ func (m *longX) try(value float64) (good, sure bool, err error) {
 }
 
 // arrived says that no free entry has a gradient above rounding, or the step is rounding, where F is
-// convex and nothing has cut the step; or that eight in a row promise less than rounding of F, and not half
-// of one before.
+// convex and nothing has cut the step; or that it stands.
 func (m *longX) arrived(pred float64) bool {
-	if m.stalls++; m.stalls == 1 || pred < m.least/2 || pred > 0x1p-60*max(m.swing, 0x1p-40*math.Sqrt(m.top)) || m.cut() {
-		m.least, m.stalls = pred, 1
-	}
+	stands := m.stands(pred, max(m.swing, 0x1p-40*math.Sqrt(m.top)), m.cut())
 	tau, size, h := 0.0, 0.0, 0.0
 	for i, s := range m.s {
 		if x := m.x[i]; x+s*m.unit[i] != x {
@@ -432,7 +429,7 @@ func (m *longX) arrived(pred float64) bool {
 		}
 	}
 	none := tau <= tiny && tau < m.radius && m.left > 0 && (m.stalls > 1 || tau == 0 && !m.cut()) || pred <= 0 && !m.cut() && m.gain <= 0x1p-60*math.Sqrt(m.top)
-	return m.stalls > 8 || h <= 4*tiny*size && m.told.falls <= 0x1p-20*m.swing || none && m.told.falls == 0
+	return stands || h <= 4*tiny*size && m.told.falls <= 0x1p-20*m.swing || none && m.told.falls == 0
 }
 
 // Health is as that of newton, without eigenvalues; in the first block of a stream it tells nothing.
