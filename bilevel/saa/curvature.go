@@ -300,6 +300,26 @@ func (c *curvature) normInv(v, unit []float64) float64 {
 	return math.Sqrt(sum / c.scale)
 }
 
+// damp raises the eigenvalues of a, |B|, that are below the error of differences, 2⁻²⁰ of the largest, and along which h has
+// no more than 2⁻¹⁶ of its length: F may not change there at all, and a step would go far for nothing.
+func (c *curvature) damp(a *mat.Sym, h, unit []float64) {
+	v, w, values := c.col[:len(c.free)], c.rem[:len(c.free)], c.eig.Values()
+	for k, i := range c.free {
+		v[k] = h[i] * unit[i] * c.up[k]
+	}
+	size, top := mat.Norm(v), max(-values[0], values[len(values)-1])
+	for e, l := range values {
+		vec := c.eig.VectorsT().Row(e)
+		if math.Abs(l) > 0x1p-20*top || math.Abs(mat.Dot(vec, v)) > 0x1p-16*size {
+			continue
+		}
+		for k := range w {
+			w[k] = vec[k] / c.up[k]
+		}
+		mat.RankOne(a, top, w)
+	}
+}
+
 func (c *curvature) State(t *bilevel.State) {
 	t.Dense(c.b)
 	t.Dense(c.e)

@@ -651,3 +651,22 @@ func TestDegenerateMinima(t *testing.T) {
 		assert.InDelta(t, 0, bileveltest.Must(implicit.NewTruth(p).Objective(nil, r.X)), 1e-12)
 	}
 }
+
+// Where F does not change along a direction, x does not go there: shares by softmax, one of which goes to 0 in half of the cases.
+func TestShares(t *testing.T) {
+	for k := range 6 {
+		for _, far := range []float64{0, 2} {
+			p := bileveltest.Must(auto.New(auto.Losses{Dx: 3, Dy: 2, Upper: 7, Lower: 7,
+				F: func(_, y auto.Vec, s bilevel.Sample) auto.Num {
+					return y.Shift(-float64(k)/5 - float64(s)/70).SquaredNorm()
+				},
+				G: func(x, y auto.Vec, s bilevel.Sample) auto.Num {
+					w := x.Exp().ScaleBy(x.Exp().Sum().Inv())
+					return y.Sub(auto.Stack(w.Dot(vec(1, -1, 0.3)), w.Dot(vec(0.5, 1, -2)))).SquaredNorm()
+				}}))
+			_, r := solved(t, p, saa.Newton{}, bilevel.Options{X0: []float64{0, far, -far}}, bilevel.Run{Steps: 600})
+			assert.Equal(t, bilevel.Arrived, r.Reason)
+			assert.Less(t, r.X[0], 30., "from %v, to %d", far, k) // 505, where its oracles overflow
+		}
+	}
+}

@@ -69,12 +69,10 @@ func (m *newton) move(it *bilevel.Iteration) (more bool, err error) {
 	if err := c.metric(p.unit, p.h, m.whole() && m.step.box != nil); err != nil {
 		return false, err
 	}
-	m.step.chance = 0
 	for _, i := range c.free {
 		p.sure[i] = 1
 		if sigma := math.Sqrt(p.covariance(&m.sides, i, i)); sigma > 0 {
 			p.sure[i] = min(1, math.Abs(p.h[i])/sigma)
-			m.step.chance = math.Hypot(m.step.chance, sigma*p.unit[i])
 		}
 	}
 	m.step.faceDim = -1

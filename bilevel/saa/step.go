@@ -22,7 +22,6 @@ type step struct {
 	pressed bool    // against Δ
 	turned  bool    // along a direction in which F curves down
 	falls   float64 // what F may fall by where it curves down, beyond noise
-	chance  float64 // the standard error of h, in units ℓ: smaller negative eigenvalues of B may be noise
 	quad    boxqp.QP
 
 	z          []float64 // scratch: x + s
@@ -79,6 +78,9 @@ func (s *step) find(c *curvature, p *point, radius, stat, rounding float64) {
 	q.Resize(n)
 	sub := c.sub.View(0, n)
 	mat.CopySym(&q.A, &sub)
+	if s.box != nil || stat == 0 { // else trace wants M
+		c.damp(&q.A, p.h, p.unit)
+	}
 	for a, i := range c.free {
 		lo, hi := s.bounds(i)
 		q.G[a] = p.h[i] * p.unit[i] / c.scale
@@ -146,9 +148,7 @@ func (s *step) turn(c *curvature, p *point, radius, stat, rounding float64) (any
 			sign, far = -1, back
 		}
 		if fall := -l * far * far * c.scale / 2; fall > max(stat, slope*slope/2, rounding) {
-			if -l*c.scale > s.chance {
-				s.falls = max(s.falls, fall)
-			}
+			s.falls = max(s.falls, fall)
 			if !may {
 				continue
 			}
