@@ -642,7 +642,7 @@ func subtractVector(f *Upper, p, k, i int) {
 		subtractAVX512(f, p, k, i)
 		return
 	}
-	if lanes == 4 && f.N-i/Panel*Panel <= few {
+	if lanes == 4 && f.N-i/Panel*Panel <= narrow {
 		a := f.panels[f.panelAt(p, i)+i%Panel:]
 		for j := i / Panel * Panel; j < f.N; j += Panel {
 			tileFewVector(f.U[i*f.Ld+j:], a, f.panels[f.panelAt(p, j):][:Panel*k+1], f.Ld)

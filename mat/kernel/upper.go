@@ -14,9 +14,8 @@ type Upper struct {
 	spread []float64
 }
 
-// Up to length narrow, rows of 512 bits pick entries, and spread none; up to few, rows of 256 bits
-// meet four orders of them.
-const narrow, few = 16 * Panel, 4 * Panel
+// Up to length narrow, no entries are spread: rows of 512 bits pick them, rows of 256 meet four orders of them.
+const narrow = 16 * Panel
 
 // An Elimination divides a strip by its corner: row j += M_ij·row i, then row i *= S_i.
 type Elimination struct {
