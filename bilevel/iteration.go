@@ -237,10 +237,7 @@ func (it *Iteration) checkNext() error {
 			return err
 		}
 	}
-	err := it.checkDistance("‖x − x⁰‖", it.xNext, it.opt.X0)
-	if err == nil {
-		err = it.checkDistance("‖y − y⁰‖", it.yNext, it.opt.Y0)
-	}
+	err := cmp.Or(it.checkDistance("‖x − x⁰‖", it.xNext, it.opt.X0), it.checkDistance("‖y − y⁰‖", it.yNext, it.opt.Y0))
 	if err != nil && it.oracle.shown {
 		err = cmp.Or(it.firstNonFinite(), err)
 	}

@@ -75,14 +75,11 @@ func undressed[T text](s T, err error) error {
 		return errDate
 	}
 	bare := strings.Map(func(r rune) rune {
-		if r == '−' {
-			return '-'
-		}
 		if strings.ContainsRune(",.'’_ \u00a0\u202f$€£¥%", r) {
 			return -1
 		}
 		return r
-	}, string(s))
+	}, strings.ReplaceAll(string(s), "−", "-"))
 	if _, e := parseFloat(bare); err == ErrNumber && e == nil {
 		return errDressed
 	}
