@@ -155,10 +155,7 @@ func BenchmarkTruncate(b *testing.B) {
 		return func() { kit.Must(t.Truncate(p, a, 0.1)) }
 	}
 	few := func(n int, seed uint64) *mat.Sym {
-		lambda := make([]float64, n)
-		for i := range lambda {
-			lambda[i] = 1 + float64(i)/float64(n)
-		}
+		lambda := mattest.List(n, func(i int) float64 { return 1 + float64(i)/float64(n) })
 		copy(lambda, []float64{-1, -2, -3})
 		return mattest.Spectrum(lambda, seed)
 	}

@@ -196,8 +196,6 @@ func (p *bowls) HessG(gyy *mat.Sym, x, y []float64, phi []Sample) error {
 
 func (p *bowls) ConvexityAt(x []float64) float64 { return 1 + x[0]*x[0] }
 
-type silent struct{ Problem }
-
 func minEigenvalue(t *testing.T, a *mat.Sym) float64 {
 	var j eig.Jacobi
 	require.NoError(t, j.Factor(a))
@@ -213,7 +211,7 @@ func TestPromise(t *testing.T) {
 		p, jump := newBowls(2, n), math.Pow(10, -4+5*rng.Float64())
 		mu := []float64{0.5, 1, 1.0001, 1.3, 2}[seed%5]
 		with := bileveltest.Must(NewEstimator(p, mu, math.Inf(1)))
-		without := bileveltest.Must(NewEstimator(silent{p}, mu, math.Inf(1)))
+		without := bileveltest.Must(NewEstimator(struct{ Problem }{p}, mu, math.Inf(1)))
 		x, y := []float64{0.3, 0}, make([]float64, n)
 		for k := range 60 {
 			phi := []Sample{Sample(rng.Uint64()), Sample(rng.Uint64())}[:1+k%2]

@@ -104,9 +104,7 @@ func TestManyJustBelow(t *testing.T) {
 		lambda := mattest.List(n, func(int) float64 { return -3.9 * float64(n) * eps })
 		lambda[0] = -1
 		p, a := mat.NewSym(n), mat.NewSym(n)
-		for i, l := range lambda {
-			a.Set(i, i, l)
-		}
+		mat.AddDiag(a, lambda)
 		var tr Truncator
 		_, err := tr.Truncate(p, a, 0)
 		require.NoError(t, err)

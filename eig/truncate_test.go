@@ -85,14 +85,13 @@ func TestErrorsAndRoutesHaveNames(t *testing.T) {
 // Accept leaves what Truncate leaves where nothing is clipped, and refuses an indefinite a.
 func TestTruncatorAccept(t *testing.T) {
 	for _, n := range []int{1, 5, 33} {
-		a, own, b := mattest.SPD(n, uint64(n)), mattest.SPD(n, uint64(n)), mattest.Vec(n, 1)
+		a, b := mattest.SPD(n, uint64(n)), mattest.Vec(n, 1)
 		var accepted, truncated eig.Truncator
 		x, y, z := make([]float64, n), make([]float64, n), mat.NewDense(n, 1)
 		require.True(t, accepted.PosDef(a, 0.1))
 		require.False(t, accepted.PosDef(a, float64(3*n)))
 		require.NoError(t, accepted.Accept(a, 0.1))
-		_, err := truncated.Truncate(own, own, 0.1)
-		require.NoError(t, err)
+		own, _ := truncate(t, &truncated, a, 0.1)
 		own.Zero() // P is a's, whatever becomes of dst
 		require.NoError(t, accepted.SolveVec(x, b))
 		require.NoError(t, truncated.SolveVec(y, b))

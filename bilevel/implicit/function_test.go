@@ -20,8 +20,6 @@ import (
 	"stable/mat"
 )
 
-type bare struct{ bilevel.Problem }
-
 func rows(t *testing.T) *hyperopt.Problem {
 	half := func(seed uint64) *data.Data {
 		return bileveltest.Rows(rand.New(rand.NewPCG(seed, 9)), 60, 5, 1, false)
@@ -93,7 +91,7 @@ func TestHessVec(t *testing.T) {
 	p := rows(t)
 	dx, dy := p.Dims()
 	x, y, s, up, down, got := []float64{-3, -2.2, -2.1, -2.9, -3.8}, vec(dy), vec(dx), vec(dx), vec(dx), vec(dx)
-	forms := []*implicit.Function{implicit.New(p), implicit.New(bilevel.Complete(bare{p}))}
+	forms := []*implicit.Function{implicit.New(p), implicit.New(bilevel.Complete(struct{ bilevel.Problem }{p}))}
 	assert.PanicsWithValue(t, "implicit: HessVec: there is no point: call Solve and Gradient", func() { _ = forms[0].HessVec(got, s) })
 	for k, name := range []string{"Solve", "Solve", "Gradient", "Gradient", "Gradient", "HessVec", "HessVec"} {
 		f, cut := forms[0], func(i int, v []float64) []float64 { return v[map[bool]int{i == k: 1}[true]:] }
