@@ -141,15 +141,8 @@ var setConstants = map[string]float64{
 // Against arithmetic of 320 bits: points from 1e-3 to 1e3 times the size of the set, weights over
 // up to 12 decades, at all scales.
 func TestSetsAccuracy(t *testing.T) {
-	count := 300
-	switch {
-	case testing.Short():
-		count = 60
-	case mattest.Long():
-		count = 40_000
-	}
 	l := mattest.NewLedger(setConstants)
-	for k := range count {
+	for k := range mattest.Count(60, 300, 40_000) {
 		rng := rand.New(rand.NewPCG(9, uint64(k)))
 		d := 1 + rng.IntN(8)
 		scale := []float64{1, 1e-100, 1e100}[k%3]

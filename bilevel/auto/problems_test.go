@@ -292,10 +292,7 @@ func (r *random) newVec() vec {
 // FuzzExpressions holds second derivatives by structure against products, for any expression, and
 // all against differences for some of the seeds: rare ones jump, or are flat to rounding.
 func FuzzExpressions(f *testing.F) {
-	seeds := uint64(300)
-	if testing.Short() {
-		seeds = 20
-	}
+	seeds := uint64(mattest.Count(20, 300, 300))
 	for seed := range seeds {
 		f.Add(seed, uint8(seed), uint8(2*seed), uint8(seed))
 	}

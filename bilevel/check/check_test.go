@@ -17,6 +17,7 @@ import (
 	"stable/bilevel/bileveltest"
 	"stable/bilevel/quadratic"
 	"stable/mat"
+	"stable/mat/mattest"
 )
 
 func run(p bilevel.Problem, o Options) *Report { return made(Problem(p, o)) }
@@ -379,10 +380,6 @@ func TestRightProblems(t *testing.T) {
 }
 
 func TestPointsStayInTheRegion(t *testing.T) {
-	seeds := uint64(5)
-	if testing.Short() {
-		seeds = 2
-	}
 	for name, set := range map[string]bilevel.Set{
 		"half line":  bilevel.NonNegative{},
 		"box":        bilevel.UniformBox(3, 0.1, 2),
@@ -392,7 +389,7 @@ func TestPointsStayInTheRegion(t *testing.T) {
 		"simplex":    bilevel.Simplex{},
 	} {
 		for _, fussy := range []bool{false, true} {
-			for seed := range seeds {
+			for seed := range uint64(mattest.Count(2, 5, 5)) {
 				r := run(root(fussy, set), Options{Set: set, Seed: seed, Points: 4})
 				require.Empty(t, r.Findings, "%s %s", name, r)
 				if name == "box" || name == "ball" {
@@ -423,11 +420,7 @@ func TestRoughValuesAreReported(t *testing.T) {
 }
 
 func TestSimulatorsAreRarelyAccused(t *testing.T) {
-	seeds := uint64(20)
-	if testing.Short() {
-		seeds = 6
-	}
-	for seed := range seeds {
+	for seed := range uint64(mattest.Count(6, 20, 20)) {
 		q := quadratic.Options{Dx: 3, Dy: 4, Seed: seed, SigmaFx: 1, SigmaFy: 1, SigmaGy: 1, SigmaGxy: 1, SigmaGyy: 1}
 		require.NoError(t, run(made(quadratic.New(q)), Options{Seed: seed, Points: 1}).Err())
 	}

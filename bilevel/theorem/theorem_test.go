@@ -12,6 +12,7 @@ import (
 
 	"stable/bilevel"
 	"stable/bilevel/bileveltest"
+	"stable/mat/mattest"
 )
 
 // randomConstants draws over several orders of magnitude, those of one kind all small at times.
@@ -46,11 +47,7 @@ func tightest(seen map[string]int, bounds map[string]float64) float64 {
 func TestTheorem2(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	forAlpha, forBeta := map[string]int{}, map[string]int{}
-	cases := 10_000
-	if testing.Short() {
-		cases = 2000
-	}
-	for i := range cases {
+	for i := range mattest.Count(2000, 10_000, 10_000) {
 		c := randomConstants(rng)
 		k := 1 + rng.IntN(1e6)
 		rho := -c.MuF * (1 + math.Pow(10, -4*rng.Float64()))
@@ -93,11 +90,7 @@ func TestTheorem2(t *testing.T) {
 func TestTheorem3(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	forA, forBeta := map[string]int{}, map[string]int{}
-	cases := 3000
-	if testing.Short() {
-		cases = 1000
-	}
-	for i := range cases {
+	for i := range mattest.Count(1000, 3000, 3000) {
 		c := randomConstants(rng)
 		where := fmt.Sprintf("case %d: %+v", i, c)
 		s := bileveltest.Must(c.Theorem3())
