@@ -282,8 +282,6 @@ func (t *tournament) ablation(w io.Writer) {
 		lines[len(lines)-1] = append(lines[len(lines)-1], fmt.Sprintf("%d, %.2g", s.blown, median))
 		total[s.entrant] += s.blown
 	}
-	for _, e := range t.entrants {
-		all = append(all, fmt.Sprint(total[e]))
-	}
+	all = append(all, kit.Map(t.entrants, func(e *entrant) string { return fmt.Sprint(total[e]) })...)
 	kit.Table(w, append(lines, all))
 }

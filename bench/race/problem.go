@@ -285,10 +285,7 @@ func tuningStreams(files []string, seed uint64) (list []maker) {
 			}}))
 		}
 	}
-	for _, m := range onFiles(files, mostRows, seed, " stream ", streamBoxes...) {
-		list = append(list, endless(m))
-	}
-	return list
+	return append(list, kit.Map(onFiles(files, mostRows, seed, " stream ", streamBoxes...), endless)...)
 }
 
 func plainOrGzip(path string) (string, error) {

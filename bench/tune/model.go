@@ -237,9 +237,7 @@ func (m *model) writePredictions(to io.Writer, id string, ids []string, scores [
 	}
 	switch {
 	case n > 1:
-		for _, class := range m.Classes {
-			record = append(record, "probability "+class)
-		}
+		record = append(record, kit.Map(m.Classes, func(class string) string { return "probability " + class })...)
 		record = append(record, "class")
 	case !m.Options.regression():
 		record = append(record, "score", "probability", "class")
@@ -271,9 +269,7 @@ func (m *model) append(record []string, scores []float64) []string {
 	for _, s := range scores {
 		total += math.Exp(s - most)
 	}
-	for _, s := range scores {
-		record = append(record, sixDigits(math.Exp(s-most)/total))
-	}
+	record = append(record, kit.Map(scores, func(s float64) string { return sixDigits(math.Exp(s-most) / total) })...)
 	class := max(slices.Index(scores, most), 0) // where scores overflow, all may be NaN
 	return append(record, m.Classes[class])
 }

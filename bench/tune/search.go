@@ -316,10 +316,8 @@ func (t *search) runSampled(ctx context.Context, p *kit.Progress, out kit.Termin
 		return runErr
 	}
 	each := &result{Name: "a weight each, by " + e.method.Name(), seconds: e.result.Elapsed,
-		Stopped: fmt.Sprint(e.result.Reason), Steps: e.result.Steps}
-	for _, x := range e.result.X {
-		each.weights = append(each.weights, math.Exp(x)/2)
-	}
+		Stopped: fmt.Sprint(e.result.Reason), Steps: e.result.Steps,
+		weights: kit.Map(e.result.X, func(x float64) float64 { return math.Exp(x) / 2 })}
 	for _, r := range []*result{{Name: rungName(0), Lambda: dropped}, single, each} {
 		if err := t.judge(r); err != nil {
 			return err
