@@ -44,7 +44,6 @@ func TestRefuses(t *testing.T) {
 		args   []string
 	}
 	tune := []refusal{
-		{0, "go run ./bench tune", []string{"-h"}},
 		{2, "0 data files, want one to three", nil},
 		{2, "4 data files", []string{"a", "b", "c", "d"}},
 		{2, "-steps is 0,", []string{two, "-steps", "0"}},
@@ -102,7 +101,6 @@ func TestRefuses(t *testing.T) {
 	main := []refusal{
 		{1, `rare.csv: 30 rows of class "0" and 1 row of class "1", too few`, []string{"-data", rare}},
 		{0, "go run ./bench -data", []string{"-h"}},
-		{2, "flag provided but not defined: -dta", []string{"-dta", "x"}},
 		{2, `unexpected argument "x.csv"`, []string{"-seed", "1", "x.csv"}},
 		{2, "-steps is 0", []string{"-steps", "0"}},
 		{2, "-save is -1s", []string{"-save", "-1s"}},
