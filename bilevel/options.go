@@ -32,9 +32,7 @@ type Options struct {
 }
 
 func (o *Options) prepare(dx, dy int) error {
-	if o.Set == nil {
-		o.Set = Space{}
-	}
+	option.Default[Set](&o.Set, Space{})
 	option.Default(&o.UpperBatch, 1)
 	option.Default(&o.LowerBatch, 1)
 	option.Default(&o.Explode, 1e12)

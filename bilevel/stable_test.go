@@ -1,6 +1,7 @@
 package bilevel
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -190,10 +191,7 @@ func TestSTABLEFollowsThePaper(t *testing.T) {
 			for i, n := range [...]int{p.acted.Truncated, p.acted.Shrunk, p.acted.Cut, p.acted.Slowed, p.boxed} {
 				acted[i] += n
 			}
-			n, first := uint64(c.batch), uint64(4)
-			if c.InitBatch > 0 {
-				first = uint64(c.InitBatch)
-			}
+			n, first := uint64(c.batch), cmp.Or(uint64(c.InitBatch), 4)
 			assert.Equal(t, Counts{Xi: 60 * n, Phi: first + 59*n, GradF: 60 * n, GradG: first + 59*n,
 				CrossG: first + 118*n, HessG: first + 118*n}, s.Counts())
 		})

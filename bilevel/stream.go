@@ -25,9 +25,7 @@ func newStream(size, seed, id uint64, count *uint64) *stream {
 
 // draw returns n samples, the usual number for n = 0, none for Full; in passes of p if not nil.
 func (s *stream) draw(p *Passes, n, usual int) []Sample {
-	if n == 0 {
-		n = usual
-	}
+	option.Default(&n, usual)
 	switch {
 	case n == Full:
 		*s.count += batchSize(0, s.size)

@@ -118,18 +118,10 @@ func (t *search) reportResults(w io.Writer) {
 	tw := tabwriter.NewWriter(w, 0, 0, 3, ' ', tabwriter.AlignRight)
 	fmt.Fprintf(tw, "\tweight\tfeatures\tshare\theld-out loss\t± error\ttest loss\ttest %s\tseconds\t\n", quality)
 	for _, r := range t.results {
-		lambda := ""
-		if r.Lambda > 0 && r.Lambda < dropped {
-			lambda = fmt.Sprintf("%.3g", r.Lambda)
-		}
-		mark, share := either(r == t.chosen(), "→ ", ""), ""
-		if r.Share > 0 {
-			share = fmt.Sprintf("%.0f %%", 100*r.Share)
-		}
-		held := "\t"
-		if t.choice.Rows > 0 {
-			held = fmt.Sprintf("%.6g\t%.2g", r.HeldOut, r.Error)
-		}
+		mark := either(r == t.chosen(), "→ ", "")
+		lambda := either(r.Lambda > 0 && r.Lambda < dropped, fmt.Sprintf("%.3g", r.Lambda), "")
+		share := either(r.Share > 0, fmt.Sprintf("%.0f %%", 100*r.Share), "")
+		held := either(t.choice.Rows > 0, fmt.Sprintf("%.6g\t%.2g", r.HeldOut, r.Error), "\t")
 		fmt.Fprintf(tw, "%s%s\t%s\t%d\t%s\t%s\t%.6g\t%.5g\t%.2f\t\n", mark, r.Name, lambda, len(t.used)-r.Dropped, share,
 			held, r.Test["loss"], r.Test[quality], r.seconds.Seconds())
 	}
@@ -169,10 +161,7 @@ func (t *search) warn(w io.Writer) {
 		}
 	}
 	used, rows, again, leaks := len(t.used), t.design.Rows(), t.again(), t.leaks()
-	drop := ""
-	if t.features != nil {
-		drop = " (-drop)"
-	}
+	drop := either(t.features != nil, " (-drop)", "")
 	say(w, used > 1 && used >= rows, "warning  %d features for %d rows: an l1 penalty (Lasso), which is not smooth and not among these "+
 		"weights, may do better", used, rows)
 	say(w, 20*again >= t.test.Rows(), "warning  %d of the %d test rows stand among the others, too, label and all: what is measured on "+

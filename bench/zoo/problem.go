@@ -1,6 +1,7 @@
 package zoo
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -74,10 +75,7 @@ func sketch(seed uint64, index int, attempt uint64) (p *problem, x0, y0 []float6
 }
 
 func (p *problem) start(r *rand.Rand, reach float64) (x0, y0 []float64) {
-	dx, dy, most := p.of.dx, p.of.dy, p.of.reach
-	if most == 0 {
-		most = math.Inf(1)
-	}
+	dx, dy, most := p.of.dx, p.of.dy, cmp.Or(p.of.reach, math.Inf(1))
 	far := min(between(r, 0.1, 1000), most)
 	x0 = gaussians(r, dx, min(reach, most)/math.Sqrt(float64(dx)))
 	if b, ok := p.set.(bilevel.Box); ok {
@@ -127,10 +125,7 @@ func (p *problem) refer(x0 []float64) (err error) {
 }
 
 func (p *problem) limitAt(at stationary) (observe.Limit, string) {
-	of := p.of.sum
-	if p.of.twin != nil {
-		of = p.of.twin
-	}
+	of := cmp.Or(p.of.twin, p.of.sum)
 	l, err := observe.LocalLimit(of.fresh(), at.X, observe.LimitOptions{Set: p.set})
 	switch {
 	case err != nil:

@@ -237,10 +237,7 @@ func exactAlone(c written) {
 }
 
 func (m *mistake) problem() bilevel.Problem {
-	p := m.p
-	if p == nil {
-		p = newGood()
-	}
+	p := cmp.Or[bilevel.Problem](m.p, newGood())
 	if m.batch != nil || m.after != nil || m.fails != nil {
 		wrong := mutant{cmp.Or(m.in, strings.Split(m.want, ": ")[1]), m.batch, m.after, m.fails}
 		p = wrong.of(p.(full))

@@ -1,6 +1,7 @@
 package check
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -175,10 +176,7 @@ func (c *checker) doubt(names ...string) string {
 
 // usable notes a gap where it is false.
 func (c *checker) usable(check string, o *oracle, by ...string) bool {
-	why := o.bad
-	if why == "" {
-		why = c.doubt(by...)
-	}
+	why := cmp.Or(o.bad, c.doubt(by...))
 	if why != "" {
 		c.log.gap(check, o.name, "%s", why)
 	}
