@@ -93,8 +93,7 @@ func AddScaled(dst, a *Dense, s float64, b *Dense) {
 func AddScaledSym(dst, a *Sym, s float64, b *Sym) {
 	alikeSym("mat: AddScaledSym", dst, a)
 	alikeSym("mat: AddScaledSym", dst, b)
-	shape := dst.shape()
-	kernel.AddScaled(shape, dst.Data, dst.Stride, a.Data, a.Stride, s, b.Data, b.Stride)
+	kernel.AddScaled(dst.shape(), dst.Data, dst.Stride, a.Data, a.Stride, s, b.Data, b.Stride)
 }
 
 // Recur sets dst = (1−tau)·(h − old) + now (Chen et al. 2022, eq. STABLE-H); exactly now, where tau
@@ -115,8 +114,7 @@ func RecurSym(dst *Sym, tau float64, h, old, now *Sym) {
 	alikeSym("mat: RecurSym", dst, h)
 	alikeSym("mat: RecurSym", dst, old)
 	alikeSym("mat: RecurSym", dst, now)
-	shape := dst.shape()
-	kernel.Recur(shape, dst.Data, dst.Stride, tau, h.Data, h.Stride, old.Data, old.Stride, now.Data, now.Stride)
+	kernel.Recur(dst.shape(), dst.Data, dst.Stride, tau, h.Data, h.Stride, old.Data, old.Stride, now.Data, now.Stride)
 }
 
 // AddDiag sets s = s + diag(d).
