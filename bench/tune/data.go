@@ -231,10 +231,7 @@ func narrow(d *data.Data, used []int) *data.Data {
 		n.RowPtr = append(n.RowPtr, len(n.Col))
 	}
 	if d.Features != nil {
-		n.Features = make([]string, len(used))
-		for k, j := range used {
-			n.Features[k] = d.Features[j]
-		}
+		n.Features = kit.Map(used, func(j int) string { return d.Features[j] })
 	}
 	return &n
 }
@@ -283,10 +280,7 @@ func (s *dataSet) prepare(parts []*data.Data, regression bool) error {
 	}
 	for i, d := range all {
 		all[i] = data.WithBias(d)
-		all[i].Label = make([]float64, d.Rows())
-		for k, b := range d.Label {
-			all[i].Label[k] = (b - s.target.Mean) / s.target.Deviation
-		}
+		all[i].Label = kit.Map(d.Label, func(b float64) float64 { return (b - s.target.Mean) / s.target.Deviation })
 	}
 	s.design, s.test, s.kin = all[0], all[len(all)-1], kin(all[0], all[0].IDs, nil)
 	if rows == 2 {
