@@ -243,11 +243,9 @@ func (t *tuning) write(w io.Writer) error {
 		for i, e := range []*engine{t.engine, t.beside} {
 			if e != nil {
 				name := e.method.Name()
-				s := plot.Series{Name: name + []string{"", ", adaptive"}[i], Held: true, X: [][]float64{e.samples, e.asked}[k][1:], Style: kit.Style(name)}
-				for _, f := range e.f[1:] {
-					s.Y = append(s.Y, f-t.best.F)
-				}
-				panel.Series = append(panel.Series, s)
+				panel.Series = append(panel.Series, plot.Series{Name: name + []string{"", ", adaptive"}[i], Held: true,
+					Style: kit.Style(name), X: [][]float64{e.samples, e.asked}[k][1:],
+					Y: kit.Map(e.f[1:], func(f float64) float64 { return f - t.best.F })})
 			}
 		}
 		fig.Panels = append(fig.Panels, panel)
