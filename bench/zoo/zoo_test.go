@@ -98,11 +98,10 @@ func TestRare(t *testing.T) {
 }
 
 func TestConvex(t *testing.T) {
-	p, err := auto.New(auto.Losses{Dx: 2, Dy: 1, Upper: 1, Lower: 1,
+	p := kit.Must(auto.New(auto.Losses{Dx: 2, Dy: 1, Upper: 1, Lower: 1,
 		F: func(x, _ auto.Vec, _ bilevel.Sample) auto.Num { return x.Dot(x.Mul(auto.Data([]float64{0.5, -1.5}))) },
 		G: func(_, y auto.Vec, _ bilevel.Sample) auto.Num { return y.SquaredNorm() },
-	})
-	require.NoError(t, err)
+	}))
 	u, h := upperOf(p), mat.NewSym(2)
 	kit.Must(u.at([]float64{1, 1}))
 	require.NoError(t, u.convex(h))
@@ -146,9 +145,11 @@ func TestNearest(t *testing.T) {
 
 type mover struct{ by float64 }
 
-func (mover) Name() string { return "mover" }
-
+func (mover) Name() string                                        { return "mover" }
 func (m mover) Start(*bilevel.Iteration) (bilevel.Stepper, error) { return m, nil }
+func (mover) Vectors(func(string, []float64))                     {}
+func (mover) State(*bilevel.State)                                {}
+func (mover) Health() bilevel.Health                              { return bilevel.Health{Gap: 2, Lower: math.NaN()} }
 
 func (m mover) Step(it *bilevel.Iteration) error {
 	it.DrawXi(0)
@@ -159,12 +160,6 @@ func (m mover) Step(it *bilevel.Iteration) error {
 	}
 	return nil
 }
-
-func (mover) Vectors(func(string, []float64)) {}
-
-func (mover) State(*bilevel.State) {}
-
-func (mover) Health() bilevel.Health { return bilevel.Health{Gap: 2, Lower: math.NaN()} }
 
 func TestOutcome(t *testing.T) {
 	index := 0
