@@ -51,7 +51,7 @@ func (m SUSTAIN) start(it *bilevel.Iteration, name string, random bool) (bilevel
 		schedule(name+".TauX", &m.TauX, stormWeight, 1),
 		schedule(name+".TauY", &m.TauY, stormWeight, 1),
 	)
-	return startMomentum(it, name, err, momentum{newRecursion(it, m.Neumann, random), m.Alpha, m.Beta, m.TauX, m.TauY})
+	return startMomentum(name, err, momentum{newRecursion(it, m.Neumann, random), m.Alpha, m.Beta, m.TauX, m.TauY})
 }
 
 // MSTSA is the momentum-assisted single-timescale method that SUSTAIN grew out of (Khanduri et al.,
@@ -69,7 +69,7 @@ func (MSTSA) Name() string { return "MSTSA" }
 
 func (m MSTSA) Start(it *bilevel.Iteration) (bilevel.Stepper, error) {
 	err := schedule("MSTSA.Tau", &m.Tau, stormWeight, 1)
-	return startMomentum(it, "MSTSA", err, momentum{newRecursion(it, m.Neumann, true), m.Alpha, m.Beta, m.Tau, nil})
+	return startMomentum("MSTSA", err, momentum{newRecursion(it, m.Neumann, true), m.Alpha, m.Beta, m.Tau, nil})
 }
 
 // stormWeight is the papers' c·α² for α ~ (k+1)^(−1/3), scaled to be 1 at k = 0.
@@ -127,7 +127,7 @@ type momentum struct {
 	tauX, tauY  bilevel.Schedule // tauY nil: τ = 1, d_y = g_y
 }
 
-func startMomentum(it *bilevel.Iteration, name string, err error, m momentum) (bilevel.Stepper, error) {
+func startMomentum(name string, err error, m momentum) (bilevel.Stepper, error) {
 	return &m, errors.Join(err, checkSteps(name, m.alpha, m.beta), m.estimate.series.check(name))
 }
 
