@@ -205,8 +205,7 @@ func bigZero() *big.Float        { return bigOf(0) }
 func exactDistance(p []float64, exact []*big.Float) float64 {
 	s := 0.0
 	for i, v := range p {
-		d := mattest.Float(bigZero().Sub(bigOf(v), exact[i]))
-		s = math.Hypot(s, d)
+		s = math.Hypot(s, mattest.Float(bigZero().Sub(bigOf(v), exact[i])))
 	}
 	return s
 }

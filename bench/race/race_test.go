@@ -60,8 +60,7 @@ func TestTakenUp(t *testing.T) {
 
 // Results of one data file are never reported for another, and a source counts once.
 func TestRaceKnowsItsData(t *testing.T) {
-	load := halves(kit.ShippedData, mostRows, 1)
-	p := kit.Must(onTable("x", load, paperBox).make())
+	p := kit.Must(onTable("x", halves(kit.ShippedData, mostRows, 1), paperBox).make())
 	u := tournament{problems: []*problem{p, p}}
 	require.Len(t, u.identity().Data, 1)
 	assert.Regexp(t, "^[0-9a-f]{64}$", u.identity().Data[0].SHA256)

@@ -74,8 +74,7 @@ func TestExamplesPassTheChecks(t *testing.T) {
 func all(t testing.TB, p bilevel.Problem, x, y, v []float64, batch []bilevel.Sample) (written []float64) {
 	oracles := calls(p, x, y, v)
 	for _, name := range slices.Sorted(maps.Keys(oracles)) {
-		u := bileveltest.Must(oracles[name](batch))
-		written = append(written, u...)
+		written = append(written, bileveltest.Must(oracles[name](batch))...)
 	}
 	return written
 }

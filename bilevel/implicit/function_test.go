@@ -158,8 +158,7 @@ func TestFunctionOfBatches(t *testing.T) {
 	f.Xi, f.Phi = []bilevel.Sample{1, 2}, []bilevel.Sample{3, 4, 5}
 	few := value()
 	assert.NotEqual(t, all, few)
-	want := bileveltest.Must(p.ValueF(x, y, f.Xi))
-	assert.InDelta(t, want, few, 1e-12)
+	assert.InDelta(t, bileveltest.Must(p.ValueF(x, y, f.Xi)), few, 1e-12)
 	f.Xi, f.Phi = nil, nil
 	s[0] = 1
 	k := 0.0

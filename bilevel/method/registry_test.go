@@ -156,8 +156,7 @@ func TestEntriesTellWhatTheyNeed(t *testing.T) {
 			assert.False(t, refused(p, nil, v.Set), v.Name)
 		}
 		if e.Base != "" {
-			base := bileveltest.Must(Lookup(e.Base))
-			assert.Empty(t, base.Base)
+			assert.Empty(t, bileveltest.Must(Lookup(e.Base)).Base)
 		}
 		for _, order := range e.Orders {
 			assert.True(t, 0 <= order && order <= 1)
