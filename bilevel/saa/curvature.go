@@ -300,23 +300,27 @@ func (c *curvature) normInv(v, unit []float64) float64 {
 	return math.Sqrt(sum / c.scale)
 }
 
+// vector is such that sub, but for signs and the floor, is Σλ·v vᵀ.
+func (c *curvature) vector(e int) []float64 {
+	v := c.rem[:len(c.free)]
+	for k, d := range c.eig.VectorsT().Row(e) {
+		v[k] = d / c.up[k]
+	}
+	return v
+}
+
 // damp raises the eigenvalues of a, |B|, that are below the error of differences, 2⁻²⁰ of the largest, and along which h has
 // no more than 2⁻¹⁶ of its length: F may not change there at all, and a step would go far for nothing.
 func (c *curvature) damp(a *mat.Sym, h, unit []float64) {
-	v, w, values := c.col[:len(c.free)], c.rem[:len(c.free)], c.eig.Values()
+	v, values := c.col[:len(c.free)], c.eig.Values()
 	for k, i := range c.free {
 		v[k] = h[i] * unit[i] * c.up[k]
 	}
 	size, top := mat.Norm(v), max(-values[0], values[len(values)-1])
 	for e, l := range values {
-		vec := c.eig.VectorsT().Row(e)
-		if math.Abs(l) > 0x1p-20*top || math.Abs(mat.Dot(vec, v)) > 0x1p-16*size {
-			continue
+		if math.Abs(l) <= 0x1p-20*top && math.Abs(mat.Dot(c.eig.VectorsT().Row(e), v)) <= 0x1p-16*size {
+			mat.RankOne(a, top, c.vector(e))
 		}
-		for k := range w {
-			w[k] = vec[k] / c.up[k]
-		}
-		mat.RankOne(a, top, w)
 	}
 }
 
@@ -336,18 +340,13 @@ func (c *curvature) State(t *bilevel.State) {
 
 // norm is ‖a + b‖ in M over the free entries; b may be nil.
 func (c *curvature) norm(a, b, unit []float64) float64 {
-	n := len(c.free)
-	v := c.col[:n]
+	sub, v, mv := c.sub.View(0, len(c.free)), c.col[:len(c.free)], c.rem[:len(c.free)]
 	for k, i := range c.free {
 		v[k] = a[i] / unit[i]
 		if b != nil {
 			v[k] += b[i] / unit[i]
 		}
 	}
-	sum := 0.0
-	for k := range v {
-		row := c.sub.Row(k)
-		sum += v[k] * (2*mat.Dot(row[:k], v[:k]) + row[k]*v[k])
-	}
-	return math.Sqrt(max(0, sum) * c.scale)
+	mat.MulVecSym(mv, &sub, v)
+	return math.Sqrt(max(0, mat.Dot(v, mv)) * c.scale)
 }

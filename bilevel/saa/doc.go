@@ -35,12 +35,13 @@
 //	         or a step that failed past its minimum
 //	The step
 //	mayMove  x_i is free if no bound holds it and 3 groups or more know it; an open one does not go on down a flat,
-//	         its effect on y* 1/N of its maximum, for less than stat or 2⁻⁴⁰‖v‖_H‖y‖_H, or with |h_i| < σ_i
+//	         its effect on y* 1/N of its maximum, for less than stat or 2⁻⁴⁰‖v‖_H‖y‖_H, or with |h_i| < σ_i, h as the set
+//	         leaves it on the way of a step (along)
 //	metric   M = |B| of the free entries, in units ℓ
 //	find     s = argmin hᵀs + ½sᵀMs  over x + s in X,  |s_i| ≤ Δℓ_i·min(1, |h_i|/σ_i);
 //	         in a set that does not consist of bounds |s_i| ≤ 2Δℓ_i, by a multiple of the identity added to M
-//	damp     to M is added its largest eigenvalue along those with |λ| below 2⁻²⁰ of it, and no more than 2⁻¹⁶ of h: B
-//	         is differences, and F may not change there at all, as when all logits of a softmax do alike
+//	damp     in sets of bounds, to M is added its largest eigenvalue along those with |λ| below 2⁻²⁰ of it, and no more
+//	         than 2⁻¹⁶ of h: B is differences, and F may not change there at all, as when all logits of a softmax do alike
 //	turn     within finite bounds, or where stat is 0, s also goes along eigenvectors of B with λ < 0, to Δ or a bound,
 //	         where ½|λ| times the square of that way is more than stat and ½hᵀM⁻¹h, which the step promises without it,
 //	         and than rounding of B, 2⁻²⁰ of the largest term of an h_iℓ_i

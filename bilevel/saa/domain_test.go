@@ -81,6 +81,10 @@ func TestNoBounds(t *testing.T) {
 					stationary(t, implicit.NewTruth(p), bilevel.Space{}, r.X, 1e-6)
 				}
 			}
+			if terms > 0 { // a set couples flats to other entries
+				_, r := solved(t, p, saa.Newton{}, bilevel.Options{Seed: seed, Set: bilevel.HalfSpace{A: vec(1, 2, 3, 4, 5).Value(), B: -40}}, bilevel.Run{Xi: 2000})
+				assert.Equal(t, bilevel.Arrived, r.Reason, "seed %d", seed)
+			}
 		}
 	}
 }

@@ -66,7 +66,7 @@ func (m *newton) move(it *bilevel.Iteration) (more bool, err error) {
 			return false, err
 		}
 	}
-	if err := c.metric(p.unit, p.h, m.whole() && m.step.box != nil); err != nil {
+	if err := c.metric(p.unit, p.h, m.whole()); err != nil {
 		return false, err
 	}
 	for _, i := range c.free {
@@ -165,6 +165,7 @@ func (m *newton) mayMove() {
 	if m.whole() {
 		lose = 0x1p10
 	}
+	down := m.step.along(p, m.radius)
 	for i, x := range p.x {
 		lo, hi := m.step.bounds(i)
 		m.scaleF = max(m.scaleF, p.size[i]*p.unit[i])
@@ -177,11 +178,11 @@ func (m *newton) mayMove() {
 		c.known[i] = c.known[i] || g.whole() && !lost && (p.c2[i] > 0 || span == 0) || m.sides[0].whole() && p.fx[i] != 0 || p.known(i)
 		lost = lost || p.f2[i] == 0 && math.Abs(x)+0x1p-20*p.unit[i] == math.Abs(x) // differences would be rounding
 		held := x <= lo && p.h[i] >= 0 || x >= hi && p.h[i] <= 0
-		held = held && (p.h[i] != 0 || !m.whole() || lo == hi)          // F may curve down from there
-		held = held && !(m.faded(i) < weak)                             // else by what is known of another place
-		off := p.effect(i)*lose < c.most[i] && (x-c.best[i])*p.h[i] < 0 // farther down a flat
+		held = held && (p.h[i] != 0 || !m.whole() || lo == hi)           // F may curve down from there
+		held = held && !(m.faded(i) < weak)                              // else by what is known of another place
+		off := p.effect(i)*lose < c.most[i] && (x-c.best[i])*down[i] < 0 // farther down a flat
 		sigma := math.Sqrt(max(0, p.covariance(&m.sides, i, i)))
-		off = off && (math.Abs(p.h[i]) < sigma || math.Abs((x-c.best[i])*p.h[i]) < rest)         // for nothing that samples or rounding tell
+		off = off && (math.Abs(down[i]) < sigma || math.Abs((x-c.best[i])*down[i]) < rest)       // for nothing that samples or rounding tell
 		off = off && !(m.whole() && c.reach[i] > 0 && math.Abs(x-c.best[i]) > 0x1p10*c.reach[i]) // there y* turns
 		held = held || off && math.IsInf(m.step.width(i), 1)
 		if (p.size[i] > 0 || m.whole()) && c.known[i] && !lost && !held {

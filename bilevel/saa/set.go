@@ -1,6 +1,7 @@
 package saa
 
 import (
+	"cmp"
 	"math"
 	"slices"
 
@@ -52,6 +53,21 @@ func (s *step) within(free []int, p *point, radius float64) {
 	}
 }
 
+// along is h as the set leaves it: where it couples entries, x goes along a flat for the good of others.
+func (s *step) along(p *point, radius float64) []float64 {
+	if s.box != nil {
+		return p.h
+	}
+	t := radius * slices.Max(p.unit) / cmp.Or(mat.Norm(p.h), 1)
+	copy(s.z, p.x)
+	mat.Axpy(s.z, -t, p.h)
+	s.set.Project(s.z, s.z)
+	for i, x := range p.x {
+		s.t[i] = (x - s.z[i]) / t
+	}
+	return s.t
+}
+
 // project minimises the model over the set: projected gradients, accelerated (Beck, Teboulle, SIAM J.
 // Imaging Sci. 2, 2009), find the face, and Newton steps along it go to its minimum.
 func (s *step) project(free []int, p *point) {
@@ -62,8 +78,7 @@ func (s *step) project(free []int, p *point) {
 	value := q.At(q.S)
 	for range 40 {
 		before := value
-		value = s.gradients(free, p, lip, value)
-		value = s.alongFace(free, p, lip, value)
+		value = s.alongFace(free, p, lip, s.gradients(free, p, lip, value))
 		if !(value < before-1e-14*math.Abs(before)) {
 			break
 		}
@@ -110,36 +125,25 @@ func (s *step) alongFace(free []int, p *point, lip, value float64) float64 {
 	mat.Axpy(q.R, 1, q.G)
 	lip = max(lip, mat.Norm(q.R[:n])) // the set may curve more than q
 	size := 0.0
-	for i := range n {
-		base[i] = q.S[i] - q.R[i]/lip
-		size = max(size, math.Abs(base[i]), math.Abs(q.S[i]))
+	for a, i := range free {
+		base[a] = q.S[a] - q.R[a]/lip
+		size = max(size, math.Abs(base[a]), math.Abs(q.S[a]), 0x1p-8*math.Abs(p.x[i])/s.unit[i]) // x may be far from 0
 	}
 	if size == 0 {
 		return value
 	}
 	eps := 0x1p-22 * size
-	for _, i := range free { // x may be far from 0
-		eps = max(eps, 0x1p-30*math.Abs(p.x[i])/s.unit[i])
-	}
 	sym := s.sym.View(0, n)
 	pi := s.pi.View(0, 0, n, n)
-	for j := range n {
-		for _, sign := range []float64{1, -1} {
-			copy(to, base)
-			to[j] += sign * eps
-			s.onto(to, free, p)
-			for i := range n {
-				if sign > 0 {
-					pi.Set(i, j, to[i])
-				} else {
-					pi.Set(i, j, (pi.At(i, j)-to[i])/(2*eps))
-				}
-			}
-		}
-	}
-	for i := range n {
-		for j := range i + 1 {
-			sym.Set(i, j, (pi.At(i, j)+pi.At(j, i))/2)
+	sym.Zero()
+	for k := range 2 * n { // forth and back
+		j, d := k/2, eps*float64(1-k%2*2)
+		copy(to, base)
+		to[j] += d
+		s.onto(to, free, p)
+		to[j] *= 2
+		for i, t := range to {
+			sym.Set(i, j, sym.At(i, j)+t/(4*d))
 		}
 	}
 	if s.eig.Factor(&sym) != nil {
@@ -225,13 +229,10 @@ func (s *step) curvesDown(c *curvature) bool {
 	if s.faceDim <= 0 {
 		return s.faceDim < 0
 	}
-	red, to := s.red.View(0, s.faceDim), s.r[:s.faceDim]
+	pi, red, to := s.pi.View(0, 0, s.faceDim, len(c.free)), s.red.View(0, s.faceDim), s.r[:s.faceDim]
 	red.Zero()
 	for e, l := range c.eig.Values() {
-		v := c.eig.VectorsT().Row(e)
-		for a := range to {
-			to[a] = mat.Dot(s.pi.Row(a)[:len(v)], v)
-		}
+		mat.MulVec(to, &pi, c.vector(e))
 		mat.RankOne(&red, l, to)
 	}
 	size := mat.MaxAbsSym(&red)

@@ -78,7 +78,7 @@ func (s *step) find(c *curvature, p *point, radius, stat, rounding float64) {
 	q.Resize(n)
 	sub := c.sub.View(0, n)
 	mat.CopySym(&q.A, &sub)
-	if s.box != nil || stat == 0 { // else trace wants M
+	if s.box != nil { // in another set h may press x against it
 		c.damp(&q.A, p.h, p.unit)
 	}
 	for a, i := range c.free {
