@@ -309,8 +309,7 @@ func (c *curvature) vector(e int) []float64 {
 	return v
 }
 
-// damp raises the eigenvalues of a, |B|, that are below the error of differences, 2⁻²⁰ of the largest, and along which h has
-// no more than 2⁻¹⁶ of its length: F may not change there at all, and a step would go far for nothing.
+// damp raises eigenvalues of a, |B|, that are below the error of differences, and along which h has next to no part.
 func (c *curvature) damp(a *mat.Sym, h, unit []float64) {
 	v, values := c.col[:len(c.free)], c.eig.Values()
 	for k, i := range c.free {

@@ -121,15 +121,16 @@
 //
 // # A long x
 //
-// Above dx = 200, in sets of bounds, no dx² numbers are kept. Blocks double N. A point is asked of all samples, or of
-// as many as [Newton.Calls] pays for. A step minimises hᵀs + ½sᵀ∇²Fs over the bounds and |s_i| ≤ Δℓ_i, by conjugate
-// gradients on the free face; a product with ∇²F (implicit.Function) asks all samples at one more point. On a stream,
-// they end with a round whose products gain less than a fifth of the mean; on a sum, where h is 0, they go along any
-// direction in which F curves down. ϱ and Δ are as above; a step that fails is first tried at a quarter. Steps go on
-// until one promises a tenth of what the new samples brought. ℓ_i² ≤ ‖y‖_H‖v‖_H/|(L_xx)_ii|, if L_xx is diagonal.
-// Groups are not weighed. Gap is what F fell by in the block, times the new samples' share of h. Memory 3dx·dy + 25dx
-// + 3dy² numbers. Between the ends of blocks the answer is that of half the samples. Here a scaling of y by powers of
-// 2 changes bits.
+// Above dx = 200, in sets of bounds, no dx² numbers are kept. Blocks double N. A point is asked of all samples, or
+// of as many as [Newton.Calls] pays for. A step minimises hᵀs + ½sᵀ∇²Fs over the bounds and |s_i| ≤ Δℓ_i, by
+// conjugate gradients on the free face; a product with ∇²F (implicit.Function) asks all samples at one more point.
+// On a stream, they end with a round whose products gain less than a fifth of the mean; on a sum, where h is 0,
+// they go along any direction in which F curves down. ϱ and Δ are as above; a step that fails is first tried at a
+// quarter. Steps go on until one promises a tenth of what the new samples brought. ℓ_i² ≤ ‖y‖_H‖v‖_H/|(L_xx)_ii|,
+// if L_xx is diagonal; that of an open x_i has the bound by g_xy, too, all of x moving at once. Groups are not
+// weighed. Gap is what F fell by in the block, times the new samples' share of h. Memory 4dx·dy + 25dx + 3dy²
+// numbers. Between the ends of blocks the answer is that of half the samples. Here a scaling of y by powers of 2
+// changes bits.
 //
 // # Sources
 //

@@ -660,7 +660,7 @@ func TestDegenerateMinima(t *testing.T) {
 	}
 }
 
-// Where F does not change along a direction, x does not go there: shares by softmax, one of which goes to 0 in half of the cases.
+// Where F does not change, x does not go: shares by softmax, one of which goes to 0 in half of the cases.
 func TestShares(t *testing.T) {
 	for k := range 6 {
 		for _, far := range []float64{0, 2} {

@@ -33,6 +33,7 @@ type longX struct {
 	tx, ty  []float64 // where a step leads
 	th      []float64
 	xy      *mat.Dense
+	there   *mat.Dense // g_xy nearby
 	yy      *mat.Sym
 	gy, hy  []float64     // the g_y asked last; scratch
 	yb, ym  []float64     // y before, and foreseen
@@ -63,7 +64,7 @@ func (m *newton) newLongX(it *bilevel.Iteration) (bilevel.Stepper, error) {
 		return nil, option.Bad("saa.Newton: Options.Set is %T, and dx %d: above %d it takes a bilevel.BoundedSet alone",
 			it.Set(), dx, mostOther)
 	}
-	w := &longX{newton: *m, box: box, xy: mat.NewDense(dx, dy), yy: mat.NewSym(dy)}
+	w := &longX{newton: *m, box: box, xy: mat.NewDense(dx, dy), there: mat.NewDense(dx, dy), yy: mat.NewSym(dy)}
 	for _, v := range []*[]float64{&w.y, &w.ty, &w.gy, &w.hy, &w.ym, &w.yb} {
 		*v = make([]float64, dy)
 	}
@@ -210,7 +211,7 @@ func (m *longX) lengths(it *bilevel.Iteration) error {
 	err := m.all.mean(1, m.xy.Data, nil, func(g []bilevel.Sample) error {
 		err := it.Oracle().CrossG(m.xy, m.x, m.y, g)
 		for i := range m.c2 {
-			m.c2[i] += float64(len(g)) * float64(len(g)) * m.square(i)
+			m.c2[i] += float64(len(g)) * float64(len(g)) * m.square(m.xy.Row(i))
 		}
 		return err
 	})
@@ -294,7 +295,23 @@ func (m *longX) shorten() error {
 			m.unit[i] *= min(0x1p16, math.Sqrt(most/d))
 		}
 	}
-	return nil
+	return m.nearby()
+}
+
+// nearby keeps ℓ_i of an open x_i below where p says that its row of g_xy is another.
+func (m *longX) nearby() error {
+	err := m.all.mean(1, m.there.Data, nil, func(g []bilevel.Sample) error {
+		return m.all.it.Oracle().CrossG(m.there, m.tx, m.y, g)
+	})
+	for i, p := range m.p {
+		size := m.square(m.xy.Row(i))
+		mat.Axpy(m.there.Row(i), -1, m.xy.Row(i))
+		lo, hi := m.box.Bounds(i)
+		if change := m.square(m.there.Row(i)); math.IsInf(hi-lo, 1) && size > 0 && change > 0 {
+			m.unit[i] = min(m.unit[i], farther*math.Abs(p)*math.Sqrt(size/change))
+		}
+	}
+	return err
 }
 
 func (m *longX) normH(y []float64) float64 {
@@ -302,9 +319,9 @@ func (m *longX) normH(y []float64) float64 {
 	return math.Sqrt(max(0, mat.Dot(m.hy, y)))
 }
 
-// square is that of row i of g_xy, where y_j is scaled by (g_yy)_jj^−½.
-func (m *longX) square(i int) (sum float64) {
-	for j, v := range m.xy.Row(i) {
+// square is that of a row of g_xy, where y_j is scaled by (g_yy)_jj^−½.
+func (m *longX) square(row []float64) (sum float64) {
+	for j, v := range row {
 		if d := m.yy.At(j, j); d > 0 {
 			sum += v / d * v
 		}
@@ -329,7 +346,7 @@ func (m *longX) still(i int) bool {
 		return false
 	}
 	f, g := float64(min(m.asks, m.sides[0].n))*m.fx[i], float64(min(m.asks, m.sides[1].n))
-	return f*f <= few*m.f2[i] && g*g*m.square(i) <= few*m.c2[i]
+	return f*f <= few*m.f2[i] && g*g*m.square(m.xy.Row(i)) <= few*m.c2[i]
 }
 
 // cut says that Δ holds the step.

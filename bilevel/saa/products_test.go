@@ -280,6 +280,9 @@ func TestRowsOfExpWeights(t *testing.T) {
 		}
 		assert.Less(t, math.Exp(mean), most, "n = %d", n)
 	}
+	_, r := solved(t, logWeights(t, 60, 5, 0), saa.ByProducts{}, bilevel.Options{}, bilevel.Run{Phi: 960})
+	assert.Equal(t, bilevel.Arrived, r.Reason)
+	assert.Greater(t, slices.Min(r.X), -20.) // −52 where rows of g_xy set no end to ℓ
 }
 
 // rare is g = ½‖y‖² − (x_0 + b)y_0 − m(x_1 + c)y_1 with m = w in one sample of w, else 0, and f =

@@ -53,7 +53,7 @@ func (s *step) within(free []int, p *point, radius float64) {
 	}
 }
 
-// along is h as the set leaves it: where it couples entries, x goes along a flat for the good of others.
+// along is h as the set leaves it: entries that it couples go along flats for the good of others.
 func (s *step) along(p *point, radius float64) []float64 {
 	if s.box != nil {
 		return p.h
