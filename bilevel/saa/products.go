@@ -264,7 +264,10 @@ func (m *longX) shorten() error {
 				m.p[i], m.tx[i] = p, x+p
 			}
 			if err = m.all.GradF(d, m.ty, m.tx, m.y, nil); err == nil {
-				err = m.all.CrossVecG(m.q, m.tx, m.y, m.v, nil)
+				err = m.all.mean(1, m.there.Data, nil, func(g []bilevel.Sample) error {
+					return m.all.it.Oracle().CrossG(m.there, m.tx, m.y, g)
+				})
+				mat.MulVec(m.q, m.there, m.v)
 			}
 			if round > 0 {
 				far /= 0x1p20
@@ -295,15 +298,7 @@ func (m *longX) shorten() error {
 			m.unit[i] *= min(0x1p16, math.Sqrt(most/d))
 		}
 	}
-	return m.nearby()
-}
-
-// nearby keeps ℓ_i of an open x_i below where p says that its row of g_xy is another.
-func (m *longX) nearby() error {
-	err := m.all.mean(1, m.there.Data, nil, func(g []bilevel.Sample) error {
-		return m.all.it.Oracle().CrossG(m.there, m.tx, m.y, g)
-	})
-	for i, p := range m.p {
+	for i, p := range m.p { // an open x_i stays where its row of g_xy is not another
 		size := m.square(m.xy.Row(i))
 		mat.Axpy(m.there.Row(i), -1, m.xy.Row(i))
 		lo, hi := m.box.Bounds(i)
@@ -311,7 +306,7 @@ func (m *longX) nearby() error {
 			m.unit[i] = min(m.unit[i], farther*math.Abs(p)*math.Sqrt(size/change))
 		}
 	}
-	return err
+	return nil
 }
 
 func (m *longX) normH(y []float64) float64 {
