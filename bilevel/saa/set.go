@@ -136,14 +136,15 @@ func (s *step) alongFace(free []int, p *point, lip, value float64) float64 {
 	sym := s.sym.View(0, n)
 	pi := s.pi.View(0, 0, n, n)
 	sym.Zero()
-	for k := range 2 * n { // forth and back
-		j, d := k/2, eps*float64(1-k%2*2)
-		copy(to, base)
-		to[j] += d
-		s.onto(to, free, p)
-		to[j] *= 2
-		for i, t := range to {
-			sym.Set(i, j, sym.At(i, j)+t/(4*d))
+	for j := range n {
+		for _, d := range []float64{eps, -eps} {
+			copy(to, base)
+			to[j] += d
+			s.onto(to, free, p)
+			to[j] *= 2 // others stand in two columns
+			for i, t := range to {
+				sym.Set(i, j, sym.At(i, j)+t/(4*d))
+			}
 		}
 	}
 	if s.eig.Factor(&sym) != nil {
