@@ -211,8 +211,8 @@ func (m *newton) ask(it *bilevel.Iteration, fx, fy, hv, xv []float64, xy *mat.De
 	return it.Finite(fx, fy, hv, xv)
 }
 
-// metric sets sub to |B| of the free entries, in units ℓ and of scale: its eigenvalues without their signs, and
-// raised to 2⁻⁴⁰ of the largest, or where B is 0 of the slope h. If graded, rows below 2⁻³⁰ are lifted first.
+// metric sets sub to |B| of the free entries, in units ℓ and of scale, its eigenvalues raised to 2⁻⁴⁰ of the
+// largest, or where B is 0 of the slope h. If graded, rows below 2⁻³⁰ are lifted first.
 func (c *curvature) metric(unit, h []float64, graded bool) error {
 	n := len(c.free)
 	c.lowest, c.scale = 1, 0

@@ -138,7 +138,7 @@ func TestWeightsThatAreNotExponents(t *testing.T) {
 	assert.Equal(t, bilevel.Arrived, r.Reason)
 }
 
-// Sums of many 0 arrive; where f alone is a stream, Gap is known.
+// Sums of many 0 arrive, and at a kink of F; where f alone is a stream, Gap is known.
 func TestFewTerms(t *testing.T) {
 	follow := func(x, y auto.Vec, phi bilevel.Sample) auto.Num {
 		return y.Sub(x).Shift(-noise(phi, 3)).SquaredNorm().Scale(0.5).Add(y.Exp().Sum().Scale(0.3))
@@ -155,8 +155,19 @@ func TestFewTerms(t *testing.T) {
 			v := y.Shift(-1 - noise(xi, 3))
 			return v.SquaredNorm().Add(v.Mul(v).SquaredNorm().Scale(0.1))
 		}}))
+	kink := bileveltest.Must(auto.New(auto.Losses{Dx: 1, Dy: 1, Upper: 1, Lower: 21, // the 11th hinge turns y* back
+		F: func(_, y auto.Vec, _ bilevel.Sample) auto.Num { return y.Shift(-9).SquaredNorm() },
+		G: func(x, y auto.Vec, phi bilevel.Sample) auto.Num {
+			if hinge := y.Add(x.Scale(2)).Shift(-noise(phi, 3)); hinge.Value()[0] > 0 {
+				return hinge.SquaredNorm().Add(nearX(x, y, phi))
+			}
+			return nearX(x, y, phi)
+		}}))
 	for seed := range uint64(10) {
-		_, r := solved(t, few, saa.Newton{}, bilevel.Options{Seed: seed}, bilevel.Run{Steps: 5000})
+		_, r := solved(t, kink, saa.Newton{}, bilevel.Options{Seed: seed, X0: []float64{float64(seed)/2 - 2}}, bilevel.Run{Phi: 21 * 30})
+		assert.Equal(t, bilevel.Arrived, r.Reason, "seed %d", seed)
+		assert.InDelta(t, 0.0562842639314, r.X[0], 1e-10, "seed %d", seed)
+		_, r = solved(t, few, saa.Newton{}, bilevel.Options{Seed: seed}, bilevel.Run{Steps: 5000})
 		assert.Equal(t, bilevel.Arrived, r.Reason)
 		stationary(t, implicit.NewTruth(few), bilevel.Space{}, r.X, 1e-10)
 		s, _ := solved(t, noisy, saa.Newton{}, bilevel.Options{Seed: seed, X0: []float64{-2, 1, 2}}, bilevel.Run{Xi: 500})
@@ -189,13 +200,15 @@ func TestStaysInTheBox(t *testing.T) {
 
 // Where F is linear it has no curvature: x goes to the bound, and without one the error says why it went.
 func TestLinear(t *testing.T) {
-	for name, f := range map[string]func(x, y auto.Vec) auto.Num{
-		"y": func(_, y auto.Vec) auto.Num { return y.At(0).Scale(1e-30) },
-		"x": func(x, y auto.Vec) auto.Num { return x.At(0) },
+	behind := func(x, y auto.Vec, _ bilevel.Sample) auto.Num { return y.Sub(x).Shift(-1).SquaredNorm() }
+	first := func(x, _ auto.Vec, _ bilevel.Sample) auto.Num { return x.At(0) }
+	for name, l := range map[string]auto.Losses{
+		"y":     {F: func(_, y auto.Vec, _ bilevel.Sample) auto.Num { return y.At(0).Scale(1e-30) }, G: behind},
+		"x":     {F: first, G: behind},
+		"alone": {F: first, G: func(_, y auto.Vec, _ bilevel.Sample) auto.Num { return y.SquaredNorm() }}, // far beyond ℓ = 1
 	} {
-		p := bileveltest.Must(auto.New(auto.Losses{Dx: 1, Dy: 1, Upper: 3, Lower: 18,
-			F: func(x, y auto.Vec, _ bilevel.Sample) auto.Num { return f(x, y) },
-			G: func(x, y auto.Vec, _ bilevel.Sample) auto.Num { return y.Sub(x).Shift(-1).SquaredNorm() }}))
+		l.Dx, l.Dy, l.Upper, l.Lower = 1, 1, 3, 18
+		p := bileveltest.Must(auto.New(l))
 		set := bilevel.UniformBox(1, -1, 2)
 		_, r := solved(t, p, saa.Newton{}, bilevel.Options{Set: set}, bilevel.Run{Steps: 400})
 		assert.Equal(t, bilevel.Arrived, r.Reason, name)
@@ -206,12 +219,6 @@ func TestLinear(t *testing.T) {
 		_, err := s.Run(t.Context(), bilevel.Run{Steps: 4000})
 		assert.ErrorContains(t, err, "only a set (Options.Set) holds x", name)
 	}
-	p := bileveltest.Must(auto.New(auto.Losses{Dx: 1, Dy: 1, Upper: 3, Lower: 18, // far beyond ℓ = 1, where only f feels x
-		F: func(x, _ auto.Vec, _ bilevel.Sample) auto.Num { return x.At(0) },
-		G: func(_, y auto.Vec, _ bilevel.Sample) auto.Num { return y.SquaredNorm() }}))
-	s := bileveltest.Must(bilevel.New(p, saa.Newton{}, bilevel.Options{}))
-	_, err := s.Run(t.Context(), bilevel.Run{Steps: 4000})
-	assert.ErrorContains(t, err, "only a set")
 }
 
 // Where y* of the first samples is outside of the domain of f, a run waits for more.

@@ -142,7 +142,7 @@ func (m *newton) move(it *bilevel.Iteration) (more bool, err error) {
 		m.failed = 0
 		m.moved(p)
 	}
-	return !poor && (!good || -m.step.pred > solved*stat || m.step.pressed && m.radius > 2*before), nil
+	return !poor && !m.done && (!good || -m.step.pred > solved*stat || m.step.pressed && m.radius > 2*before), nil
 }
 
 // sees says that the step moves g_y of the part as it moves that of all, to a half, and that h scatters there by at
@@ -252,7 +252,7 @@ func (m *newton) share(stat float64) int {
 	return int(need)
 }
 
-// stands says that what steps promise has not halved in eight, and is 2⁻⁶⁰ of F's scale, or in 18, and is 2⁻⁵⁰, its rounding.
+// stands says that what steps promise falls no more, and is rounding beside F's scale.
 func (m *newton) stands(pred, scale float64, moves bool) bool {
 	if m.stalls++; m.stalls == 1 || pred < m.least/2 || moves {
 		m.least, m.stalls = pred, 1
@@ -287,12 +287,8 @@ func (m *newton) arrived() bool {
 	if pred <= 0x1p-90*m.scaleF && !m.step.pressed { // of F, far below rounding
 		return true
 	}
-	for _, i := range m.curve.free {
-		if math.Abs(p.h[i]) > tiny*p.size[i] {
-			return false
-		}
-	}
-	return !m.step.turned
+	steep := func(i int) bool { return math.Abs(p.h[i]) > tiny*p.size[i] }
+	return !m.step.turned && !slices.ContainsFunc(m.curve.free, steep)
 }
 
 // remains is what F may still fall by, as far as Δ lets, over the largest size of its terms so far.

@@ -78,6 +78,7 @@ func (m *newton) try(it *bilevel.Iteration, stands bool) (good bool, err error) 
 		m.missRate, m.missBend = max(miss/far, m.missRate/4), max(miss/far/far, m.missBend/4)
 	}
 	if !(rho > 0.05) {
+		m.done = m.whole() && tau <= 4*tiny && mat.Dot(s, t.h) > 0 // a kink
 		return false, nil
 	}
 	if m.whole() || math.Abs(rho-1) > 0.25 && !c.fresh && m.partN == 0 {
