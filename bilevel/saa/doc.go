@@ -54,16 +54,18 @@
 //	         is at least 2⁻⁸⁰ of the largest h_iℓ_i, for where no sample differs
 //	Is it read, and on which samples?
 //	unread   no, while ‖x⁺ − x_r‖_M is within twice the steps read of late, the remainder of the model, as these and
-//	         drift tell it, within √stat/10, N less than 32-fold since all were read,
+//	         drift tell it, within √stat/10, N less than 32-fold since all were read; of a step on streams that
+//	         promises less than stat/64, not against Δ, as much as that allows, unless samples since then tell a stat
+//	         below a quarter (recent): far off they scatter more;
 //	near     no open x_i goes beyond Δℓ_i, or changes its row of g_xy, or the y_j that it acts on, by their size,
 //	narrows  and none comes within a quarter of its distance to a bound
 //	back     returns to z_r, and reads it, where ‖y‖_H has grown fourfold
 //	share    else on a part, the first n samples, asked at z_r and z⁺: the sums at z⁺ are those at z_r and N/n times the
-//	         change of its own; n = D‖x⁺ − x_a‖²_M/(.5²stat), D ≥ 1 the variance of a sample's share of h⁺ − h, over
-//	         ‖s‖²_M; but on all where n > N/4, or where they are due
+//	         change of its own; n = D‖x⁺ − x_a‖²_M/(.5²P), P = max(stat, what s promises), D ≥ 1 the variance of a sample's
+//	         share of h⁺ − h, over ‖s‖²_M, halved where n > N/4; then on all, and where they are due
 //	sees     but on all, if the part has no value at z_r, is off by half in g_xyᵀs, or h scatters half as much there: it
 //	         may lack rare samples
-//	doubt    or if the standard error of h⁺ − h, between bins of the part, is above .5√stat, unless the step fails;
+//	doubt    or if the standard error of h⁺ − h, between bins of the part, is above .5√P, unless the step fails;
 //	         or if H⁺ is indefinite
 //	Does it stand?
 //	try      y settles at z⁺ by Newton steps (settle), each read, unless F rises as much as it should fall. Where ϱ is

@@ -99,13 +99,15 @@ func (m *newton) move(it *bilevel.Iteration) (more bool, err error) {
 	gone := c.norm(c.x, nil, p.unit)
 	if most := m.unread(stat); m.lockstep() && most > 0 && !p.leaps() {
 		ahead := c.norm(c.x, m.step.s, p.unit)
-		if poor && ahead > most && m.step.length > 0 {
+		slack := m.endless() && !m.step.pressed && stat <= 4*m.recent() // far off, samples scatter more
+		idle := poor || slack && -m.step.pred <= solved*stat            // a reading is not worth while
+		if idle && ahead > most && m.step.length > 0 {
 			share := math.Floor(64*min(1, max(0, most-gone)/m.step.length)) / 64 // of the same bits in all units
 			for i := range m.step.s {
 				m.step.s[i] *= share
 			}
 		}
-		if (ahead <= most || poor) && (m.near() || m.credit < 0) && !m.narrows() {
+		if (ahead <= most || idle) && (m.near() || m.credit < 0) && !m.narrows() {
 			if m.step.pressed {
 				m.radius = max(m.radius, min(2*m.radius, radius0))
 			}
@@ -209,6 +211,14 @@ func (m *newton) unread(stat float64) float64 {
 	return min(far, max(q/m.missRate, math.Sqrt(q/m.missBend)), q/m.curve.drift)
 }
 
+// recent is stat, as samples asked since all were read tell it.
+func (m *newton) recent() (stat float64) {
+	for k, n := range m.now.n {
+		stat += m.sides[k].left() * m.since[k] / max(m.groups[k], 1) / n
+	}
+	return stat
+}
+
 // near says that open x_i end within Δℓ_i of x_r, and change neither their rows of g_xy nor y by their size.
 func (m *newton) near() bool {
 	p := m.now
@@ -245,8 +255,9 @@ func (m *newton) share(stat float64) int {
 	}
 	subtract(c.x, p.x, p.readX)
 	way := c.norm(c.x, m.step.s, p.unit)
-	need := max(float64(c.rowSamples(len(p.x))), max(1, m.rough)*way*way/(partly*partly*stat))
+	need := max(float64(c.rowSamples(len(p.x))), max(1, m.rough)*way*way/(partly*partly*max(stat, -m.step.pred)))
 	if need > float64(n)/4 {
+		m.rough /= 2 // which a part alone can tell
 		return 0
 	}
 	return int(need)

@@ -74,6 +74,7 @@ type newton struct {
 	missRate       float64    // the remainder of the model over ‖s‖_M, of the last steps read
 	missBend       float64    // and over ‖s‖²_M
 	lastStat       float64    // stat of the last step
+	since, groups  [2]float64 // of samples since all were read: Σ n‖influence on h‖² in M⁻¹, and how many groups
 	credit         float64    // evaluations that readings may take
 	readN          int        // N when all were read last; a long x: samples that a point was asked of
 	least          float64    // that steps on all terms promise, as of late
@@ -228,7 +229,7 @@ func (m *newton) State(t *bilevel.State) {
 	for _, f := range []*bool{&m.started, &m.done, &m.pending, &m.pass, &m.redo} {
 		t.Flag(f)
 	}
-	t.Floats(m.sizes[:])
+	t.Floats(m.sizes[:], m.since[:], m.groups[:])
 	for _, n := range []*int{&m.tried, &m.failed, &m.readN, &m.askedN, &m.stalls} {
 		t.Count(n)
 	}

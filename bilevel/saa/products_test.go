@@ -372,8 +372,13 @@ func TestRareEvents(t *testing.T) {
 	}
 }
 
-// A part that holds no rare event does not say that a step changes nothing.
+// A part that holds no rare event does not say that a step changes nothing, nor what was known far off that samples scatter.
 func TestPartSees(t *testing.T) {
+	for seed := range uint64(40) {
+		o := bilevel.Options{Seed: seed + 40, X0: []float64{0, 400}}
+		s, _ := solved(t, &rare{w: 100, seed: seed + 3000}, saa.Newton{}, o, bilevel.Run{Xi: 2000})
+		assert.Less(t, math.Pow(s.X()[0]-1, 2)+math.Pow(s.X()[1]-2, 2), 5., "seed %d", seed)
+	}
 	for seed, w := range map[uint64]float64{30: 300, 161: 300, 132: 600} {
 		o := bilevel.Options{Seed: seed + 40, Set: bilevel.UniformBox(2, -10, 10)}
 		s, _ := solved(t, &rare{w: w, seed: seed + 5040}, saa.Newton{}, o, bilevel.Run{Xi: uint64(40 * w)})

@@ -17,9 +17,13 @@ func (m *newton) add(it *bilevel.Iteration, k int) error {
 		by = nil
 	}
 	for group := range slices.Chunk(s.wait, s.size) {
-		if err := m.include(it, k, p, by, group, float64(len(group))); err != nil {
+		n := float64(len(group))
+		if err := m.include(it, k, p, by, group, n); err != nil {
 			return err
 		}
+		r := m.curve.normInv(m.asker.r, p.unit)
+		m.since[k] += n * r * r
+		m.groups[k]++
 	}
 	s.wait = s.wait[:0]
 	return nil
@@ -92,6 +96,7 @@ func (m *newton) read(it *bilevel.Iteration, p, by *point) error {
 		p.shift(m.now)
 		return m.lower(it, p)
 	}
+	m.since, m.groups = [2]float64{}, [2]float64{}
 	p.begin(p.x, p.y)
 	if by != nil && by != p {
 		p.before = by.second

@@ -54,7 +54,7 @@ func (m *newton) try(it *bilevel.Iteration, stands bool) (good bool, err error) 
 		if far := m.step.length; far > 0 {
 			m.rough = max(float64(m.partN)*doubt*doubt/(far*far), m.rough/2)
 		}
-		if unsure := !(doubt <= partly*math.Sqrt(m.lastStat)); unsure && rho != -1 && !(fall-doubt*m.step.length > 0.05*m.step.model) {
+		if unsure := !(doubt <= partly*math.Sqrt(max(m.lastStat, -m.step.pred))); unsure && rho != -1 && !(fall-doubt*m.step.length > 0.05*m.step.model) {
 			return false, errPart
 		}
 	}
