@@ -45,8 +45,8 @@ func ExampleSymmetric() {
 	fmt.Printf("%.4g\n%.3f\n", s.Values(), v)
 	// Output:
 	// [1 3]
-	// [0.707  -0.707
-	//  0.707   0.707]
+	// [0.707   0.707
+	//  0.707  -0.707]
 }
 
 func ExampleJacobi() {

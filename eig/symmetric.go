@@ -11,7 +11,6 @@ import (
 // Symmetric is a decomposition A = V·Λ·Vᵀ by the tridiagonal form.
 type Symmetric struct {
 	tri    spectral
-	small  small
 	values []float64
 	lambda []float64 // values in the order of the rows of z
 	z      mat.Dense // Vᵀ
@@ -27,7 +26,6 @@ type Symmetric struct {
 //
 // Householder's reduction (EISPACK tred2), QL (LAPACK dsterf), twisted factorisations (Parlett,
 // Dhillon, Linear Algebra Appl. 267 (1997)) or, for close eigenvalues, QL rotations (LAPACK dsteqr).
-// Up to n = 3, Jacobi rotations.
 func (e *Symmetric) Factor(a *mat.Sym) error {
 	if err := e.factorValues("eig: Symmetric.Factor", a); err != nil {
 		return err
@@ -49,23 +47,8 @@ func (e *Symmetric) factorValues(name string, a *mat.Sym) error {
 	if err != nil {
 		return err
 	}
-	if a.N <= smallMost {
-		return e.rotate(a, m)
-	}
 	e.tri.factor(a, m)
 	return e.findValues(a.N)
-}
-
-func (e *Symmetric) rotate(a *mat.Sym, m float64) error {
-	scale := power(m, 0)
-	if !e.small.run(a, scale, eps/2*m*scale) {
-		return &NoConvergenceError{Sweeps: maxSweeps, OffNorm: mat.Norm(e.small.off[:]) / scale}
-	}
-	e.values = grow(e.values, a.N)
-	for i := range e.values {
-		e.values[i] = e.small.d[i] / scale
-	}
-	return nil
 }
 
 func (e *Symmetric) findValues(n int) error {
@@ -85,13 +68,6 @@ func (e *Symmetric) findValues(n int) error {
 func (e *Symmetric) findVectors(n int) error {
 	ld := stride(n)
 	e.z = mat.Dense{Rows: n, Cols: n, Stride: ld, Data: grow(e.z.Data, n*ld)}
-	if n <= smallMost {
-		for i := range n {
-			copy(e.z.Row(i), e.small.v[i][:])
-		}
-		e.known = true
-		return nil
-	}
 	e.lambda = grow(e.lambda, n)
 	if !e.tri.vectors(&e.z, e.lambda, math.Inf(-1), false, nil) {
 		e.values = e.values[:0]
