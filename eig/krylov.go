@@ -201,7 +201,7 @@ func (l *krylov) ritz(m, k int, bound float64) bool {
 	if len(l.theta) == k && l.tri.improve(&l.s, l.theta, bound) && l.probe.orthonormal(&l.s) {
 		return true
 	}
-	if !l.tri.eigenvalues(bound) {
+	if !l.tri.eigenvalues() {
 		return false
 	}
 	l.theta = l.tri.below(l.theta[:0], bound)

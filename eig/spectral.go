@@ -81,36 +81,18 @@ func (s *spectral) split() {
 	}
 }
 
-// eigenvalues computes all, or those below mu and +Inf for the others; false: no convergence.
-func (s *spectral) eigenvalues(mu float64) bool {
-	mu *= s.scale
-	few, first := s.few(mu), 0
+// eigenvalues reports whether it found all: they ascend in each block.
+func (s *spectral) eigenvalues() bool {
+	first := 0
 	for _, end := range s.ends {
-		d, e2, values := s.d[first:end], s.e2[first:end], s.values[first:end]
-		if few {
-			lowest(values, d, e2, mu, s.norm)
-		} else {
-			copy(values, d)
-			if !tridiagonalValues(values, e2, s.norm) {
-				return false
-			}
+		values := s.values[first:end]
+		copy(values, s.d[first:end])
+		if !tridiagonalValues(values, s.e2[first:end], s.norm) {
+			return false
 		}
 		first = end
 	}
 	return true
-}
-
-// few reports whether bisection should find the eigenvalues of scale·A below mu (BenchmarkFew).
-func (s *spectral) few(mu float64) bool {
-	if math.IsInf(mu, 1) {
-		return false
-	}
-	k, first := 0, 0
-	for _, end := range s.ends {
-		k += sturm(s.d[first:end], s.e2[first:end], mu)
-		first = end
-	}
-	return 12*k <= s.n
 }
 
 func (s *spectral) below(dst []float64, mu float64) []float64 {

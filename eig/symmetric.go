@@ -52,7 +52,7 @@ func (e *Symmetric) factorValues(name string, a *mat.Sym) error {
 }
 
 func (e *Symmetric) findValues(n int) error {
-	if !e.tri.eigenvalues(math.Inf(1)) {
+	if !e.tri.eigenvalues() {
 		return e.tri.noConvergence()
 	}
 	e.values = grow(e.values, n)

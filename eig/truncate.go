@@ -171,7 +171,7 @@ func (t *Truncator) byTridiagonal(a *mat.Sym) error {
 		return err
 	}
 	t.tri.factor(a, largest)
-	if !t.tri.eigenvalues(t.mu) {
+	if !t.tri.eigenvalues() {
 		return t.tri.noConvergence()
 	}
 	t.below = t.tri.below(grow(t.below, a.N)[:0], t.mu)
