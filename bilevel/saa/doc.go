@@ -17,7 +17,7 @@
 // Samples come in blocks of ρN, ρ = 1/16, in whole batches; z_b = (x_b, y_b) is where those of block b were
 // asked last. f_x, g_yy, … are means over all samples, each at its z_b, and δ = z − mean z_b. To read a point is to
 // ask all samples there, or a part that stands for all. All were read last at z_a, all or a part at z_r.
-// x_i is open where X has no width along it. σ_i is the standard error of h_i, Δ the trust radius, and
+// x_i is open where X is unbounded along it. σ_i is the standard error of h_i, Δ the trust radius, and
 // ‖y‖²_H = yᵀHy. Each line is the function of that name.
 //
 //	The model at z
@@ -27,14 +27,15 @@
 //	lower    ĝ = mean of g_y + g_yy(y − y_b) + g_xyᵀ(x − x_b),  y's Newton step u = −H⁻¹ĝ,  H = g_yy
 //	down     if g_yy is indefinite, H = |g_yy|, at least 3 standard errors: y descends; x waits while it may be noise
 //	upper    v = H⁻¹f_y,  J = −H⁻¹g_xyᵀ = dy*/dx,  h = f_x − g_xy v + Bδ_x + E(δ_y − Jδ_x + u), carried to (x, y + u)
-//	learn    rows of B and E, differences of ∇L along (e_i, Je_i), on some samples, with L = f − vᵀg_y, v fixed:
+//	learn    rows of B and E, differences of ∇L along (e_i, Je_i), on n_B = max(4(dx + dy), N/4dx) samples, with
+//	         L = f − vᵀg_y, v fixed:
 //	         E_i = [L_y(z + ε(e_i, Je_i)) − L_y(z)]/ε,    B_i = [L_x(z + ε(e_i, Je_i)) − L_x(z)]/ε + JᵀE_i
 //	lengths  ℓ_i = min(width of X, max‖y‖_H/‖Je_i‖_H): how far x_i alone goes until y* moves by its own size. If
 //	         x_i is open, ‖Je_i‖_H counts as ¼ of its maximum at least, and ℓ_i is at most 16 times the way on which
 //	         row i of g_xy changes by its length; on streams, if only f knows x_i, the most that √(mean f_x²)/|f_xx| was,
 //	         or a step that failed past its minimum
 //	The step
-//	mayMove  x_i is free if no bound holds it and 3 groups or more know it; an open one does not go on down a flat,
+//	mayMove  x_i is free if no bound holds it and more than 3 groups know it; an open one does not go on down a flat,
 //	         its effect on y* 1/N of its maximum, for less than stat or 2⁻⁴⁰‖v‖_H‖y‖_H, or with |h_i| < σ_i, h as the set
 //	         leaves it on the way of a step (along)
 //	metric   M = |B| of the free entries, in units ℓ
@@ -44,34 +45,34 @@
 //	         than 2⁻¹⁶ of h: B is differences, and F may not change there at all, as when all logits of a softmax do alike
 //	turn     within finite bounds, or where stat is 0, s also goes along eigenvectors of B with λ < 0, to Δ or a bound,
 //	         where ½|λ| times the square of that way is more than stat and ½hᵀM⁻¹h, which the step promises without it,
-//	         and than rounding of B, 2⁻²⁰ of the largest term of an h_iℓ_i
-//	drift    B is asked anew where ‖(CᵀEᵀ + EC)s‖_M⁻¹ > 4‖s‖_M, C the change of J since, and where N is 4 times what it
-//	         was, 32 times while the model's remainder is below ‖s‖_M/20;  row i, on a stream, also where the effect of
-//	         x_i on y* has become an eighth, or eightfold (faded)
-//	follow   x⁺ = x + s,  y⁺ = y + u + Js, but y + Js, and read, where u leaps: ‖u‖_H > 8‖y‖_H, and ⅛ of the largest
+//	         and than rounding of B, 2⁻²⁰ of F's scale: of the largest h_iℓ_i, its terms without their signs
+//	drift    B is asked anew where ‖(CᵀEᵀ + EC)s‖_M⁻¹ > 4‖s‖_M, C the change of J since; where N is 4 times what it was,
+//	         32 times while the model's remainder is below ‖s‖_M/20; after a step by old rows with |ϱ − 1| > ¼, as if N
+//	         were 4N;  row i, on a stream, where the effect of x_i on y* has become an eighth, or eightfold (faded)
+//	follow   x⁺ = x + s,  y⁺ = y + u + Js, but y + Js, and read, where u leaps: ‖u‖_H > 8‖y‖_H, and ⅛max‖y‖_H
 //	stat     tr M⁻¹cov(h) on the face of X, twice the statistical error of F; a direction in which x is unknown by
 //	         more than max(1, Δ)ℓ counts by its slope alone. Steps go on while they promise stat/64; on streams it
-//	         is at least 2⁻⁸⁰ of the largest h_iℓ_i, for where no sample differs
+//	         is at least 2⁻⁸⁰ of F's scale, for where no sample differs
 //	Is it read, and on which samples?
-//	unread   no, while ‖x⁺ − x_r‖_M is within twice the steps read of late, the remainder of the model, as these and
-//	         drift tell it, within √stat/10, N less than 32-fold since all were read; of a step on streams that
-//	         promises less than stat/64, not against Δ, as much as that allows, unless samples since then tell a stat
-//	         below a quarter (recent): far off they scatter more;
-//	near     no open x_i goes beyond Δℓ_i, or changes its row of g_xy, or the y_j that it acts on, by their size,
-//	narrows  and none comes within a quarter of its distance to a bound
+//	unread   no, while both kinds of samples come, ‖x⁺ − x_r‖_M is within twice the steps read of late, the remainder of
+//	         the model, as these and drift tell it, within √stat/10, N less than 32-fold since all were read; of a step on
+//	         streams that promises less than stat/64, not against Δ, as much as that allows, unless samples since then tell
+//	         a stat below a quarter (recent): far off they scatter more;
+//	near     no open x_i goes beyond Δℓ_i of x_r, or changes its row of g_xy, or the y_j that it acts on, by their size,
+//	narrows  and none comes within a quarter of x_r's distance to a bound;  a step against Δ, unread, doubles it, up to ¼
 //	back     returns to z_r, and reads it, where ‖y‖_H has grown fourfold
 //	share    else on a part, the first n samples, asked at z_r and z⁺: the sums at z⁺ are those at z_r and N/n times the
-//	         change of its own; n = D‖x⁺ − x_a‖²_M/(.5²P), P = max(stat, what s promises), D ≥ 1 the variance of a sample's
-//	         share of h⁺ − h, over ‖s‖²_M, halved where n > N/4; then on all, and where they are due
-//	sees     but on all, if the part has no value at z_r, is off by half in g_xyᵀs, or h scatters half as much there: it
-//	         may lack rare samples
+//	         change of its own; n = D‖x⁺ − x_a‖²_M/(.5²P), at least n_B, P = max(stat, what s promises), D ≥ 1 the variance
+//	         of a sample's share of h⁺ − h, over ‖s‖²_M;  on all where n > N/4 (D is halved), where they are due, or not near
+//	sees     but on all, if the part has no value at z_r, errs by half in g_xyᵀs, or h scatters less than half as much in
+//	         it: rare samples may be missing
 //	doubt    or if the standard error of h⁺ − h, between bins of the part, is above .5√P, unless the step fails;
 //	         or if H⁺ is indefinite
 //	Does it stand?
 //	try      y settles at z⁺ by Newton steps (settle), each read, unless F rises as much as it should fall. Where ϱ is
 //	         not in (¼, 4), and z was not read or settled, z is, and on sums Δ stays
 //	fall     ½sᵀ(h + h⁺), of the same samples at both ends; while samples are to come, by Simpson's rule, the middle
-//	         read, too, where y moves by more than .2‖y‖_H
+//	         read, too, where y moves by more than .2max‖y‖_H
 //	ratio    ϱ = fall/(hᵀs + ½sᵀBs), 1 on streams if both are below stat/64;  −1 where f or g have no value (ErrDomain),
 //	         or y*, or what an open x_i acts on, is far from y⁺;  by Simpson's rule ≤ .05 if ϱ < .25 and sᵀh⁺ > −sᵀh/64
 //	trust    ϱ ≤ .05: back, Δ = τ/4;  ϱ < .25 or > 4, on sums .5, 2: Δ = τ/2;  in (.75, 1.5): Δ ≥ 2τ;
@@ -109,7 +110,7 @@
 //
 // Terms are drawn in passes, in the first like a stream. After it, a block is a pass: its steps ask all terms, by
 // the empty batch, at z⁺, and for B. The run has arrived (bilevel.Arrived) when h and g_y are rounding, and turn
-// leads nowhere, or when what steps promise is 2⁻⁶⁰ of F, and has not halved in 8, or 2⁻⁵⁰ in 18, or at a kink: a
+// leads nowhere, or when what steps promise is 2⁻⁶⁰ of F's scale, and has not halved in 8, or 2⁻⁵⁰ in 18, or at a kink: a
 // step with τ ≤ 2⁻⁴² fails, and sᵀh⁺ > 0. In mayMove a flat begins at 2⁻¹⁰ of the maximum, and holds x_i where h_i
 // times the way since is below 2⁻⁴⁰‖v‖_H‖y‖_H: its minimum may be at infinity, but not where that way is 2¹⁰ times
 // the one on which row i of g_xy changes by its length.

@@ -23,7 +23,7 @@ const (
 	radius0  = 0.25     // Δ at the start
 	weak     = 1. / 8   // the effect of x_i on y* over that when its row was asked: below, or above 1/weak, it is asked again
 	midway   = 0.2      // over ‖y‖_H: a step that moves y farther is read at its middle, too
-	few      = 3        // groups of samples, in effect, that must know x_i before it moves
+	few      = 3        // x_i moves once more groups of samples, in effect, know it
 	early    = 500      // evaluations for each entry of x and y, times Calls, while samples are few
 	tiny     = 0x1p-44  // rounding
 

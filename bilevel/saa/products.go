@@ -330,7 +330,7 @@ func (m *longX) lost(i int) bool {
 	return x+0x1p-20*m.unit[i] == x
 }
 
-// still says that x_i may not move: not even few groups of samples know it, its effect is rounding, or it is lost.
+// still says that x_i may not move: few groups of samples or less know it, its effect is rounding, or it is lost.
 func (m *longX) still(i int) bool {
 	lo, hi := m.box.Bounds(i)
 	x, free := math.Abs(m.x[i]), math.IsInf(lo, -1) && math.IsInf(hi, 1)
