@@ -10,11 +10,11 @@
 //
 //	route        when                           flops                    file
 //	clear        Cholesky of A − mu·I succeeds  n³/3                     chol/factor.go
-//	krylov       n ≥ 48, k ≤ n/4, far below mu  n³/3 + (2n² + 3nk)·m     krylov.go
+//	krylov       n ≥ 48, few, far below mu      n³/3 + (2n² + 3nk)·m     krylov.go
 //	tridiagonal  else                           4n³/3 + 3n²·min(k, n−k)  spectral.go
 //
-// clear returns A itself. krylov is a Lanczos process of m ≈ 1.1k + 13 steps, which stops early where more seem
-// needed than pay; a Cholesky factorisation of P proves that it missed no eigenvalue.
+// clear returns A itself. krylov is a Lanczos process of m ≈ 1.1k + 13 steps, twice that where those above mu are far
+// apart, and gives up where more seem needed than pay; a Cholesky of P − mu·I, but for rounding, proves that it missed none.
 //
 // # Accuracy and conventions
 //
