@@ -17,7 +17,7 @@ var (
 	ErrOption = option.Err
 
 	// ErrNoExact is an oracle's error for an empty batch if it cannot compute the expectation.
-	ErrNoExact = errors.New("bilevel: problem has no exact oracle")
+	ErrNoExact = errors.New("bilevel: no exact value, which an empty batch (Full) asks for")
 
 	// ErrDomain is wrapped by an oracle's error where f, g or a derivative has no finite value. A
 	// method may go back from such a trial point; elsewhere it ends the run.

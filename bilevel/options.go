@@ -23,8 +23,8 @@ type Options struct {
 	Seed uint64
 
 	// UpperBatch and LowerBatch are the numbers of samples ξ and φ in a batch, ≥ 1, or Full, drawn
-	// independently, uniformly and with replacement. Default 1. STABLE draws one batch of each per
-	// step; a method that draws more says so.
+	// independently, uniformly and with replacement, but for SAA-Newton's passes over sums. Default 1.
+	// STABLE draws one batch of each per step; a method that draws more says so.
 	UpperBatch, LowerBatch int
 
 	// Explode > 0 bounds ‖x − x⁰‖ and ‖y − y⁰‖; beyond it a run has diverged. Default 1e12.

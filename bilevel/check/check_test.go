@@ -162,7 +162,7 @@ var mistakes = []mistake{
 	{name: "ErrDomain", fails: func(written) error { return bilevel.ErrDomain },
 		want: "call: GradG: g_y:", message: "Options.Center, CenterY"},
 	{name: "ErrNoExact for a sample", fails: func(written) error { return bilevel.ErrNoExact },
-		want: "call: GradF: f_x:", message: "no exact oracle"},
+		want: "call: GradF: f_x:", message: "no exact value"},
 	{name: "wrong value", in: "ValueF", after: func(c written) { *c.f += c.x[1] },
 		want: "derivative: GradF: f_x[1]:", message: "ValueF"},
 	{name: "sign of g_x", after: func(c written) { times(-1, c.dst) },
