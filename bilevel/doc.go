@@ -9,7 +9,7 @@
 //
 // f_x, f_y, g_y are gradients, g_xy is the dx × dy matrix of ∂²g/∂x_i∂y_j, g_yy the dy × dy Hessian.
 // Where the paper prints H_yy⁻¹H_xy f_y, the shapes require H_xy H_yy⁻¹ f_y. Errors about options
-// wrap [ErrOption] and name the field; a run that fails keeps its last good iterate. A step
-// allocates nothing in steady state, nothing starts a goroutine, and the same binary, problem, method, options and
-// seed give the same bits on any number of cores, and across a checkpoint.
+// wrap [ErrOption] and name the field; a run that fails keeps its last good iterate. A step of STABLE
+// allocates nothing in steady state, nothing starts a goroutine, and the same binary, problem, method,
+// options and seed give the same bits on any number of cores, and across a checkpoint.
 package bilevel

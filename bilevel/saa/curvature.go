@@ -73,8 +73,7 @@ func (m *newton) faded(i int) float64 {
 // rowSamples is the number of samples that rows are asked of, at least.
 func (c *curvature) rowSamples(dx int) int { return max(4*(dx+len(c.y)), c.n/(4*dx)) }
 
-// drift is by how much J has changed h along the step since B was asked, (DEᵀ + EDᵀ)s to first order, D = Jᵀ less
-// that of then, in M⁻¹, over the length of s.
+// drift is ‖(CᵀEᵀ + EC)s‖_M⁻¹/‖s‖_M of the package comment.
 func (m *newton) drift() float64 {
 	c, p, s := m.curve, m.now, m.step.s
 	d, e := p.w, p.hy

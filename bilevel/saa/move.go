@@ -333,8 +333,7 @@ func (m *newton) bend(it *bilevel.Iteration, poor bool) (asked bool, err error) 
 	return m.learn(it, most)
 }
 
-// stat is the trace of the covariance of h in M⁻¹ on the face, twice the statistical error of F. An eigenvector of
-// M along which the samples leave x unknown by more than max(1, Δ)ℓ counts by the slope alone, over that way.
+// stat is that of the package comment: an eigenvector of M counts less where the samples leave x unknown along it.
 func (m *newton) stat() float64 {
 	c, p := m.curve, m.now
 	n := len(c.free)
