@@ -231,11 +231,8 @@ func (m *longX) difference(s, js []float64) float64 {
 func (m *longX) reach(p []float64) float64 {
 	t := math.Inf(1)
 	for i, v := range p {
-		switch {
-		case v > 0:
-			t = min(t, (m.hi[i]-m.s[i])/v)
-		case v < 0:
-			t = min(t, (m.lo[i]-m.s[i])/v)
+		if v != 0 {
+			t = min(t, max((m.lo[i]-m.s[i])/v, (m.hi[i]-m.s[i])/v))
 		}
 	}
 	return t

@@ -30,7 +30,20 @@ func (m *newton) block(it *bilevel.Iteration) error {
 		m.tried++
 		more = more && (!m.pass || m.credit > 0 && !m.sides[0].exact && !m.sides[1].exact)
 	}
-	return nil
+	p := m.now
+	far := func(i int) bool {
+		return math.IsInf(m.step.width(i), 1) && math.Abs(p.x[i]-it.X()[i]) > partly*p.unit[i]
+	}
+	if m.tried < 5*tries || m.curve.lowest >= 0 || !slices.ContainsFunc(m.curve.free, far) {
+		return nil
+	}
+	m.curve.epoch++ // of these samples F may fall for ever: wait for more
+	p.norm = 0
+	clear(p.big)
+	if err := m.back(it, it.X(), it.Y()); err != nil {
+		return err
+	}
+	return m.stay(it, m.settle(it, p, p, 0))
 }
 
 // move does one step of x and y. more says that another one is worth while before the next block.
@@ -41,7 +54,7 @@ func (m *newton) move(it *bilevel.Iteration) (more bool, err error) {
 		return false, err
 	}
 	if p.carried() && p.normY() > 4*p.norm { // g_yy has left what is carried
-		return true, m.back(it)
+		return true, m.back(it, p.refX, p.refY)
 	}
 	if !p.convex { // wait for samples, there is no y*(x), or go down
 		c.free, c.partial, m.step.falls = c.free[:0], true, 0
@@ -106,6 +119,7 @@ func (m *newton) move(it *bilevel.Iteration) (more bool, err error) {
 			for i := range m.step.s {
 				m.step.s[i] *= share
 			}
+			m.step.tau *= share
 		}
 		if (ahead <= most || idle) && (m.near() || m.credit < 0) && !m.narrows() {
 			if m.step.pressed {
@@ -273,10 +287,7 @@ func (m *newton) stands(pred, scale float64, moves bool) bool {
 
 // arrived says that no free entry has a gradient above rounding, and y none; or that it stands.
 func (m *newton) arrived() bool {
-	p, pred, tau := m.now, -m.step.pred, 0.0
-	for i, unit := range p.unit {
-		tau = max(tau, math.Abs(m.step.s[i])/unit)
-	}
+	p, pred := m.now, -m.step.pred
 	short := m.radius < 0x1p-36
 	if short && m.remains() > 0x1p-20 { // beside bilevel.ErrDomain
 		return false
@@ -286,7 +297,7 @@ func (m *newton) arrived() bool {
 	if stands || u > tiny*p.norm {
 		return stands
 	}
-	if tau <= tiny && !m.step.pressed && m.radius > tiny {
+	if m.step.tau <= tiny && !m.step.pressed && m.radius > tiny {
 		return true
 	}
 	if m.step.box == nil { // a projection is right to the rounding of x

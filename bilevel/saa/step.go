@@ -19,6 +19,7 @@ type step struct {
 	pred    float64 // hᵀs + ½sᵀMs
 	model   float64 // hᵀs + ½sᵀBs
 	length  float64 // √(sᵀMs)
+	tau     float64 // max|s_i|/ℓ_i
 	pressed bool    // against Δ
 	turned  bool    // along a direction in which F curves down
 	falls   float64 // what F may fall by where it curves down, beyond noise
@@ -69,7 +70,7 @@ func (s *step) follow(y []float64, p *point) {
 
 func (s *step) find(c *curvature, p *point, radius, stat, rounding float64) {
 	clear(s.s)
-	s.pred, s.model, s.length, s.falls, s.faceDim, s.turned = 0, 0, 0, 0, -1, false
+	s.pred, s.model, s.length, s.tau, s.falls, s.faceDim, s.turned = 0, 0, 0, 0, 0, -1, false
 	n := len(c.free)
 	if n == 0 {
 		return
@@ -107,6 +108,7 @@ func (s *step) find(c *curvature, p *point, radius, stat, rounding float64) {
 		if c.span[i] == 0 && s.lost(i, math.Abs(s.s[i]), p.unit[i]) { // x_i would be, where it is 0
 			s.s[i] = 0
 		}
+		s.tau = max(s.tau, math.Abs(s.s[i])/p.unit[i])
 		s.pressed = s.pressed || math.Abs(s.s[i]) >= 0.99*radius*p.sure[i]*p.unit[i]
 	}
 	linear := mat.Dot(p.h, s.s)

@@ -11,15 +11,11 @@ import (
 
 // try reads at the end of the step, and takes it where F falls as foreseen; y stands if a part has settled it.
 func (m *newton) try(it *bilevel.Iteration, stands bool) (good bool, err error) {
-	p, t, c, s := m.now, m.to, m.curve, m.step.s
+	p, t, c, s, tau := m.now, m.to, m.curve, m.step.s, m.step.tau
 	t.norm = p.norm
 	copy(t.unit, p.unit)
 	copy(t.big, p.big)
 	copy(t.d, p.d)
-	tau := 0.0
-	for i, si := range s {
-		tau = max(tau, math.Abs(si)/p.unit[i])
-	}
 	var mid []float64 // h in the middle of a long step
 	clear(p.w)
 	if m.step.follow(p.w, p); !m.whole() && p.normH(p.w) > midway*p.norm { // a valley and a ridge may lie between
@@ -189,7 +185,7 @@ func (m *newton) retreat(it *bilevel.Iteration, err error) error {
 	if !m.beyond(err) || !m.started || !m.now.carried() {
 		return err
 	}
-	return m.back(it)
+	return m.back(it, m.now.refX, m.now.refY)
 }
 
 // home settles y anew from where it started, if err is of a term of the sum s without a value where y is. Else it returns err.
@@ -217,13 +213,13 @@ func (m *newton) beyond(err error) bool {
 	return true
 }
 
-// back goes back to where all samples were read last, and reads them again.
-func (m *newton) back(it *bilevel.Iteration) error {
+// back goes back to (x, y), and reads all samples there again.
+func (m *newton) back(it *bilevel.Iteration, x, y []float64) error {
 	p := m.now
-	subtract(m.step.s, p.refX, p.x)
+	subtract(m.step.s, x, p.x)
 	m.moved(p)
-	copy(p.x, p.refX)
-	copy(p.y, p.refY)
+	copy(p.x, x)
+	copy(p.y, y)
 	m.curve.free = m.curve.free[:0]     // of another point
 	m.checked, m.radius = 0, m.radius/4 // the next step is read
 	m.failed++
