@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"math"
+	"slices"
 
 	"stable/bilevel"
 	"stable/eig"
@@ -13,19 +14,20 @@ import (
 // curvature is what is known of the reduced Hessian of F at a point: with L = f − vᵀg_y and
 // q = L_x + JᵀL_y, v and J fixed, dq along (s, Js + u) is Bs + Eu.
 type curvature struct {
-	b     *mat.Dense // B, ∇²F: the rows that were asked
-	e     *mat.Dense // E, dx × dy
-	epoch int        // from 2: rows asked in an earlier one are to be asked again
-	asked []int      // the epoch in which rows of both were; 0: never
-	known []bool     // entries of x that the samples know
-	most  []float64  // the most that ‖Je_i‖ in H was
-	best  []float64  // x_i there
-	reach []float64  // how far x_i alone goes until its row of g_xy changes by its length, or f_x is 0; 0: not known, or X has a width
-	span  []float64  // the largest |x_i| that steps reached; effects that are rounding there are none
-	drift float64    // of the last step
-	fresh bool       // rows were asked since the last good step
-	j     *mat.Dense // Jᵀ when they were asked
-	n     int        // samples that there were then; 0: none
+	b     *mat.Dense   // B, ∇²F: the rows that were asked
+	e     *mat.Dense   // E, dx × dy
+	epoch int          // from 2: rows asked in an earlier one are to be asked again
+	asked []int        // the epoch in which rows of both were; 0: never
+	known []bool       // entries of x that the samples know
+	most  []float64    // the most that ‖Je_i‖ in H was
+	best  []float64    // x_i there
+	reach []float64    // how far x_i alone goes until its row of g_xy changes by its length, or f_x is 0; 0: not known, or X has a width
+	was   [2][]float64 // what acts was when they were asked
+	span  []float64    // the largest |x_i| that steps reached; effects that are rounding there are none
+	drift float64      // of the last step
+	fresh bool         // rows were asked since the last good step
+	j     *mat.Dense   // Jᵀ when they were asked
+	n     int          // samples that there were then; 0: none
 
 	fx, fy, hv, xv     []float64
 	fx0, fy0, hv0, xv0 []float64 // the same at the point itself
@@ -49,25 +51,21 @@ func newCurvature(dx, dy int) *curvature {
 	y := func() []float64 { return make([]float64, dy) }
 	return &curvature{
 		b: mat.NewDense(dx, dx), e: mat.NewDense(dx, dy), j: mat.NewDense(dx, dy),
-		epoch: 2, asked: make([]int, dx), known: make([]bool, dx), span: x(), most: x(), best: x(), reach: x(),
+		epoch: 2, asked: make([]int, dx), known: make([]bool, dx), span: x(), was: [...][]float64{x(), x()}, most: x(), best: x(), reach: x(),
 		fx: x(), fy: y(), hv: y(), xv: x(), fx0: x(), fy0: y(), hv0: y(), xv0: x(), x: x(), y: y(),
 		sub: *mat.NewSym(dx), work: *mat.NewDense(dx, dx), col: x(), rem: x(), up: x(),
 	}
 }
 
-// faded is the effect of x_i on y* over the one that it had when its row was asked. On a sum, where steps ask all
-// terms, it is 1: to ask for more rows would be to no use.
-func (m *newton) faded(i int) float64 {
-	c, p, then, now := m.curve, m.now, 0.0, 0.0
-	for j, was := range c.j.Row(i) {
-		is := p.jt.At(i, j) / p.d[j]
-		then += was / p.d[j] * was / p.d[j]
-		now += is * is
+// faded is acts over what it was when the row of x_i was asked; on a sum, where steps ask all terms, 1.
+func (m *newton) faded(i int) (share [2]float64) {
+	for k, is := range m.now.acts(i) {
+		share[k] = 1
+		if was := m.curve.was[k][i]; was > 0 && m.endless() {
+			share[k] = is / was
+		}
 	}
-	if then == 0 || c.asked[i] == 0 || !m.endless() {
-		return 1
-	}
-	return math.Sqrt(now / then)
+	return share
 }
 
 // rowSamples is the number of samples that rows are asked of, at least.
@@ -95,7 +93,7 @@ func (m *newton) learn(it *bilevel.Iteration, most int) (asked bool, err error) 
 	c, p := m.curve, m.now
 	cost := 0
 	for _, i := range c.free {
-		if share := m.faded(i); share < weak || share > 1/weak { // as where y* turns
+		if share := m.faded(i); slices.Min(share[:]) < weak || slices.Max(share[:]) > 1/weak { // as where y* turns
 			c.asked[i] = min(c.asked[i], c.epoch-1)
 		}
 		if c.asked[i] < c.epoch {
@@ -151,8 +149,11 @@ func (m *newton) learn(it *bilevel.Iteration, most int) (asked bool, err error) 
 		if err := it.Finite(e, b); err != nil {
 			return true, err
 		}
-		if share := m.faded(i); share < weak {
-			p.fade(i, share)
+		for k, is := range p.acts(i) {
+			if share := m.faded(i)[k]; share < weak && p.f2[i] > 0 == (k > 0) {
+				p.fade(i, share)
+			}
+			c.was[k][i] = is
 		}
 		c.asked[i] = c.epoch
 		copy(c.j.Row(i), p.jt.Row(i))
@@ -176,7 +177,7 @@ func (m *newton) leaves(i int, eps float64) bool {
 	if m.step.box == nil && math.Abs(p.x[i]) < 0x1p-30*mat.Norm(p.x) { // a projection errs by as much
 		size = 0
 	}
-	switch open := math.IsInf(m.step.width(i), 1); {
+	switch open := m.step.open(i); {
 	case open && size > 0 && change > 0:
 		c.reach[i] = max(eps*math.Sqrt(size/change), 0x1p-30*math.Abs(p.x[i])) // y* may turn
 		return eps > max(0x1p-10*c.reach[i], 0x1p-30*math.Abs(p.x[i]), 0x1p-200*p.unit[i])
@@ -327,7 +328,7 @@ func (c *curvature) State(t *bilevel.State) {
 	t.Dense(c.e)
 	t.Dense(c.j)
 	t.Count(&c.n)
-	t.Floats(c.span, c.most, c.best, c.reach)
+	t.Floats(c.was[0], c.was[1], c.span, c.most, c.best, c.reach)
 	t.Flag(&c.fresh)
 	t.Count(&c.epoch)
 	for i := range c.asked {

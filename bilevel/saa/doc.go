@@ -48,7 +48,8 @@
 //	         and than rounding of B, 2⁻²⁰ of F's scale: of the largest h_iℓ_i, its terms without their signs
 //	drift    B is asked anew where ‖(CᵀEᵀ + EC)s‖_M⁻¹ > 4‖s‖_M, C the change of J since; where N is 4 times what it was,
 //	         32 times while the model's remainder is below ‖s‖_M/20; after a step by old rows with |ϱ − 1| > ¼, as if N
-//	         were 4N;  row i, on a stream, where the effect of x_i on y* has become an eighth, or eightfold (faded)
+//	         were 4N;  row i, on a stream, where the effect of x_i on y* has become an eighth, or eightfold, or if f knows
+//	         x_i, the terms of h_i and f_x of a sample (faded)
 //	follow   x⁺ = x + s,  y⁺ = y + u + Js, but y + Js, and read, where u leaps: ‖u‖_H > 8‖y‖_H, and ⅛max‖y‖_H
 //	stat     tr M⁻¹cov(h) on the face of X, twice the statistical error of F; a direction in which x is unknown by
 //	         more than max(1, Δ)ℓ counts by its slope alone. Steps go on while they promise stat/64; on streams it
@@ -77,7 +78,7 @@
 //	         or y*, or what an open x_i acts on, is far from y⁺;  by Simpson's rule ≤ .05 if ϱ < .25 and sᵀh⁺ > −sᵀh/64
 //	trust    ϱ ≤ .05: back, Δ = τ/4;  ϱ < .25 or > 4, on sums .5, 2: Δ = τ/2;  in (.75, 1.5): Δ ≥ 2τ;
 //	         in (.9, 1.1): Δ ≥ 4τ, up to max(1, ρN) while samples are to come: few may mislead;  τ = max|s_i|/ℓ_i
-//	block    ends where it began, and waits, if F curves down after 30 steps, ½ℓ_i or more along an open x_i
+//	block    ends where it began, and waits, if F curves down after 30 steps in which ‖y‖_H grew 2¹⁰-fold, and an x_i is open
 //
 // B is ∇²F, and E is ∂h/∂y, of first and second derivatives alone: v and J may be held, since L_y = 0, and L_x + JᵀL_y
 // does not change with v. Once a step, or drift, has asked old samples, none are until N is 5/4 of what it was: unread

@@ -109,7 +109,7 @@ func (m *newton) flat() (list []int) {
 			acts += math.Abs(v * p.v[j] / p.n[1])
 			was += math.Abs(p.hy[j] * p.v[j] / p.n[1])
 		}
-		open := x < hi && math.IsInf(m.step.width(i), 1) && (d == 0 && math.IsInf(lo, -1) || d < 0x1p-10*c.most[i] && x > lo)
+		open := x < hi && m.step.open(i) && (d == 0 && math.IsInf(lo, -1) || d < 0x1p-10*c.most[i] && x > lo)
 		off := open || m.step.lost(i, c.span[i], p.unit[i])
 		off = off || (p.c2[i] == 0 || acts == 0 && p.unit[i] > 0) && !m.whole() && x > lo && x < hi
 		curved := c.asked[i] > 0 && c.b.At(i, i)*p.norm > 0x1p10*was*c.most[i] || m.bottom(i)

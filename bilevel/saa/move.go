@@ -31,13 +31,11 @@ func (m *newton) block(it *bilevel.Iteration) error {
 		more = more && (!m.pass || m.credit > 0 && !m.sides[0].exact && !m.sides[1].exact)
 	}
 	p := m.now
-	far := func(i int) bool {
-		return math.IsInf(m.step.width(i), 1) && math.Abs(p.x[i]-it.X()[i]) > partly*p.unit[i]
-	}
-	if m.tried < 5*tries || m.curve.lowest >= 0 || !slices.ContainsFunc(m.curve.free, far) {
+	bounded := !slices.ContainsFunc(m.curve.free, m.step.open)
+	if m.tried < 5*tries || m.curve.lowest >= 0 || bounded || p.normH(p.y) < 0x1p10*p.normH(it.Y()) {
 		return nil
 	}
-	m.curve.epoch++ // of these samples F may fall for ever: wait for more
+	m.curve.epoch++ // wait for more samples
 	p.norm = 0
 	clear(p.big)
 	if err := m.back(it, it.X(), it.Y()); err != nil {
@@ -112,8 +110,8 @@ func (m *newton) move(it *bilevel.Iteration) (more bool, err error) {
 	gone := c.norm(c.x, nil, p.unit)
 	if most := m.unread(stat); m.lockstep() && most > 0 && !p.leaps() {
 		ahead := c.norm(c.x, m.step.s, p.unit)
-		slack := m.endless() && !m.step.pressed && stat <= 4*m.recent() // far off, samples scatter more
-		idle := poor || slack && -m.step.pred <= solved*stat            // a reading is not worth while
+		slack := m.endless() && !m.step.pressed && stat <= 4*m.recent() // else it is of far off
+		idle := poor || slack && -m.step.pred <= solved*stat            // not worth a reading
 		if idle && ahead > most && m.step.length > 0 {
 			share := math.Floor(64*min(1, max(0, most-gone)/m.step.length)) / 64 // of the same bits in all units
 			for i := range m.step.s {
@@ -194,13 +192,14 @@ func (m *newton) mayMove() {
 		c.known[i] = c.known[i] || g.whole() && !lost && (p.c2[i] > 0 || span == 0) || m.sides[0].whole() && p.fx[i] != 0 || p.known(i)
 		lost = lost || p.f2[i] == 0 && math.Abs(x)+0x1p-20*p.unit[i] == math.Abs(x) // differences would be rounding
 		held := x <= lo && p.h[i] >= 0 || x >= hi && p.h[i] <= 0
-		held = held && (p.h[i] != 0 || !m.whole() || lo == hi)           // F may curve down from there
-		held = held && !(m.faded(i) < weak)                              // else by what is known of another place
+		held = held && (p.h[i] != 0 || !m.whole() || lo == hi) // F may curve down from there
+		share := m.faded(i)
+		held = held && slices.Min(share[:]) >= weak                      // else by what is known of another place
 		off := p.effect(i)*lose < c.most[i] && (x-c.best[i])*down[i] < 0 // farther down a flat
 		sigma := math.Sqrt(max(0, p.covariance(&m.sides, i, i)))
 		off = off && (math.Abs(down[i]) < sigma || math.Abs((x-c.best[i])*down[i]) < rest)       // for nothing that samples or rounding tell
 		off = off && !(m.whole() && c.reach[i] > 0 && math.Abs(x-c.best[i]) > 0x1p10*c.reach[i]) // there y* turns
-		held = held || off && math.IsInf(m.step.width(i), 1)
+		held = held || off && m.step.open(i)
 		if (p.size[i] > 0 || m.whole()) && c.known[i] && !lost && !held {
 			c.free = append(c.free, i)
 		}
@@ -210,7 +209,7 @@ func (m *newton) mayMove() {
 // lost says that x_i has no bounds, and that its effect on y as far as span, rounding, tells nothing.
 func (s *step) lost(i int, span, unit float64) bool {
 	lo, _ := s.bounds(i)
-	return math.IsInf(s.width(i), 1) && math.IsInf(lo, -1) && span > 0 && span < tiny*unit
+	return s.open(i) && math.IsInf(lo, -1) && span > 0 && span < tiny*unit
 }
 
 // unread is how far x may go from x_r, in M, without a reading.
@@ -239,7 +238,7 @@ func (m *newton) near() bool {
 	for _, i := range m.curve.free {
 		way := math.Abs(p.x[i] + m.step.s[i] - p.refX[i])
 		far := way > m.radius*p.unit[i] || way*max(p.effect(i), m.curve.most[i]/4) > p.felt(i, p.big)
-		if reach := m.curve.reach[i]; (far || reach > 0 && way > reach) && math.IsInf(m.step.width(i), 1) {
+		if reach := m.curve.reach[i]; (far || reach > 0 && way > reach) && m.step.open(i) {
 			return false
 		}
 	}

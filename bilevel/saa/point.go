@@ -207,6 +207,14 @@ func (p *point) effect(i int) float64 {
 	return math.Sqrt(max(0, -mat.Dot(p.xy.Row(i), p.jt.Row(i))/p.n[1]))
 }
 
+// acts is the effect of x_i and, if f knows x_i, the size of the terms of h_i and of f_x of a sample.
+func (p *point) acts(i int) (a [2]float64) {
+	if a[0] = p.effect(i); p.f2[i] > 0 {
+		a[1] = p.size[i] + math.Sqrt(p.f2[i]/p.n[0])
+	}
+	return a
+}
+
 // felt is the size of v on the entries of y that x_i acts on; v_j is in units 1/√H_jj.
 func (p *point) felt(i int, v []float64) float64 {
 	sum, all := 0.0, 0.0

@@ -372,7 +372,7 @@ func TestRareEvents(t *testing.T) {
 	}
 }
 
-// A part that holds no rare event does not say that a step changes nothing, nor what was known far off that samples scatter.
+// A part that holds no rare event does not say that a step changes nothing, nor samples asked far off how they scatter.
 func TestPartSees(t *testing.T) {
 	for seed := range uint64(40) {
 		o := bilevel.Options{Seed: seed + 40, X0: []float64{0, 400}}

@@ -56,6 +56,9 @@ func (s *step) width(i int) float64 {
 	return w.Width(i)
 }
 
+// open says that X is unbounded along x_i.
+func (s *step) open(i int) bool { return math.IsInf(s.width(i), 1) }
+
 // follow adds u + Js to y, of p; Js where u leaps.
 func (s *step) follow(y []float64, p *point) {
 	if !p.leaps() {
@@ -125,8 +128,7 @@ func (s *step) find(c *curvature, p *point, radius, stat, rounding float64) {
 // turn notes falls along eigenvectors with λ < 0 and, within bounds, turns G so that s goes on there: h may be noise, and M
 // has s as short as h. Not where a free x_i is open and there is noise, since F curves down along flats, too.
 func (s *step) turn(c *curvature, p *point, radius, stat, rounding float64) (any bool) {
-	open := func(i int) bool { return math.IsInf(s.width(i), 1) }
-	may := s.box != nil && (stat == 0 || !slices.ContainsFunc(c.free, open))
+	may := s.box != nil && (stat == 0 || !slices.ContainsFunc(c.free, s.open))
 	q, values, slope := &s.quad, c.eig.Values(), 0.0
 	if s.box != nil { // in another set h may press x against it: tell compares with pred
 		slope = c.normInv(p.h, p.unit)

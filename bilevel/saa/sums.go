@@ -292,11 +292,8 @@ func (s *sums) scatter(k int, r []float64, n, w float64) {
 	mat.RankOne(s.qq[k], n*w, r)
 }
 
-// fade scales the scatter of the influences on h_i to a share, that of the effect of x_i, unless f feels x_i.
+// fade scales the scatter of the influences on h_i to a share.
 func (s *sums) fade(i int, share float64) {
-	if s.f2[i] > 0 {
-		return
-	}
 	for k := range s.qq {
 		s.q[k][i] *= share
 		for j := range s.q[k] {

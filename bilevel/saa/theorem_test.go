@@ -414,8 +414,8 @@ func TestRowsOfAnotherPlace(t *testing.T) {
 		p, c := m.now, m.curve
 		i := c.free[0]
 		p.f2[i] = 0
-		was, is, sd := c.j.View(i, 0, 1, len(p.y)), p.jt.View(i, 0, 1, len(p.y)), math.Sqrt(p.covariance(&m.sides, i, i))
-		mat.Scale(&was, then, &is)
+		sd := math.Sqrt(p.covariance(&m.sides, i, i))
+		c.was[0][i] = then * p.effect(i)
 		p.x[i], _ = m.step.bounds(i)
 		p.h[i] = 1
 		m.mayMove()

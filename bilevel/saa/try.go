@@ -173,7 +173,7 @@ func (m *newton) crossed() bool {
 	}
 	for _, i := range m.curve.free {
 		miss := p.felt(i, p.w)
-		if miss > min(p.felt(i, p.dy), p.felt(i, p.hy)) && miss > small*p.felt(i, p.big) && math.IsInf(m.step.width(i), 1) {
+		if miss > min(p.felt(i, p.dy), p.felt(i, p.hy)) && miss > small*p.felt(i, p.big) && m.step.open(i) {
 			return true
 		}
 	}
