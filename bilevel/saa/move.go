@@ -189,7 +189,7 @@ func (m *newton) mayMove() {
 			span = max(span, math.Abs(x))
 		}
 		lost := m.step.lost(i, span, p.unit[i])
-		c.known[i] = c.known[i] || g.whole() && !lost && (p.c2[i] > 0 || span == 0) || m.sides[0].whole() && p.fx[i] != 0 || p.known(i)
+		c.known[i] = c.known[i] || g.whole() && !lost && (p.c2[i] > 0 || span == 0) || m.sides[0].whole() && p.fx[i] != 0 || !lost && p.known(i)
 		lost = lost || p.f2[i] == 0 && math.Abs(x)+0x1p-20*p.unit[i] == math.Abs(x) // differences would be rounding
 		held := x <= lo && p.h[i] >= 0 || x >= hi && p.h[i] <= 0
 		held = held && (p.h[i] != 0 || !m.whole() || lo == hi) // F may curve down from there

@@ -372,6 +372,16 @@ func TestRareEvents(t *testing.T) {
 	}
 }
 
+// Of terms without an event, x_1 has no effect but rounding.
+func TestNoEvent(t *testing.T) {
+	for seed := range uint64(10) {
+		p := &rare{w: 1e9, dust: 1e-17, terms: 500, seed: seed}
+		_, r := solved(t, p, saa.Newton{}, bilevel.Options{Seed: seed, X0: []float64{3, 10}}, bilevel.Run{Steps: 5000})
+		assert.Equal(t, bilevel.Arrived, r.Reason, "seed %d", seed)
+		assert.Equal(t, 10., r.X[1], "seed %d", seed)
+	}
+}
+
 // A part that holds no rare event does not say that a step changes nothing, nor samples asked far off how they scatter.
 func TestPartSees(t *testing.T) {
 	for seed := range uint64(40) {
