@@ -110,8 +110,8 @@ func (m *newton) move(it *bilevel.Iteration) (more bool, err error) {
 	gone := c.norm(c.x, nil, p.unit)
 	if most := m.unread(stat); m.lockstep() && most > 0 && !p.leaps() {
 		ahead := c.norm(c.x, m.step.s, p.unit)
-		slack := m.endless() && !m.step.pressed && stat <= 4*m.recent() // else it is of far off
-		idle := poor || slack && -m.step.pred <= solved*stat            // not worth a reading
+		slack := m.endless() && !m.step.pressed && m.recent() // else stat is of far off
+		idle := poor || slack && -m.step.pred <= solved*stat  // not worth a reading
 		if idle && ahead > most && m.step.length > 0 {
 			share := math.Floor(64*min(1, max(0, most-gone)/m.step.length)) / 64 // of the same bits in all units
 			for i := range m.step.s {
@@ -224,12 +224,17 @@ func (m *newton) unread(stat float64) float64 {
 	return min(far, max(q/m.missRate, math.Sqrt(q/m.missBend)), q/m.curve.drift)
 }
 
-// recent is stat, as samples asked since all were read tell it.
-func (m *newton) recent() (stat float64) {
-	for k, n := range m.now.n {
-		stat += m.sides[k].left() * m.since[k] / max(m.groups[k], 1) / n
+// recent says that samples since all were read tell a quarter of the variance of h, by the diagonal of B.
+func (m *newton) recent() bool {
+	p, all, late := m.now, 0.0, 0.0
+	for _, i := range m.curve.free {
+		b := max(math.Abs(m.curve.b.At(i, i)), 0x1p-1000)
+		all += p.covariance(&m.sides, i, i) / b
+		for k, n := range p.n {
+			late += m.sides[k].left() * m.since[k][i] / max(m.groups[k], 1) / n / b
+		}
 	}
-	return stat
+	return all <= 4*late
 }
 
 // near says that open x_i end within Δℓ_i of x_r, and change neither their rows of g_xy nor y by their size.

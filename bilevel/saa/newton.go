@@ -67,14 +67,15 @@ type newton struct {
 	partN          int     // samples of the part that a step is read on; 0: all
 	rough          float64 // D of share
 	told           told
-	radius         float64    // Δ
-	maxRadius      float64    // Δ at most, in the block: few samples may say that F falls for ever
-	askedN         int        // N when old samples were asked last
-	checked        float64    // ‖s‖_M of the last steps read: so far the model is known; 0: the next step must be read
-	missRate       float64    // the remainder of the model over ‖s‖_M, of the last steps read
-	missBend       float64    // and over ‖s‖²_M
-	lastStat       float64    // stat of the last step
-	since, groups  [2]float64 // of samples since all were read: Σ n‖influence on h‖² in M⁻¹, and how many groups
+	radius         float64      // Δ
+	maxRadius      float64      // Δ at most, in the block: few samples may say that F falls for ever
+	askedN         int          // N when old samples were asked last
+	checked        float64      // ‖s‖_M of the last steps read: so far the model is known; 0: the next step must be read
+	missRate       float64      // the remainder of the model over ‖s‖_M, of the last steps read
+	missBend       float64      // and over ‖s‖²_M
+	lastStat       float64      // stat of the last step
+	since          [2][]float64 // Σ n(influence on h_i)² of samples since all were read
+	groups         [2]float64
 	credit         float64    // evaluations that readings may take
 	readN          int        // N when all were read last; a long x: samples that a point was asked of
 	least          float64    // that steps on all terms promise, as of late
@@ -119,6 +120,7 @@ func (m Newton) start(it *bilevel.Iteration, long bool) (bilevel.Stepper, error)
 	}
 	r.asker, r.now, r.to, r.curve = newAsker(dx, dy), newPoint(dx, dy), newPoint(dx, dy), newCurvature(dx, dy)
 	r.step, r.y0, r.u0, r.start0 = newStep(it.Set(), dx), make([]float64, dy), make([]float64, dy), slices.Clone(it.Y())
+	r.since = [...][]float64{make([]float64, dx), make([]float64, dx)}
 	return r, nil
 }
 
@@ -229,7 +231,7 @@ func (m *newton) State(t *bilevel.State) {
 	for _, f := range []*bool{&m.started, &m.done, &m.pending, &m.pass, &m.redo} {
 		t.Flag(f)
 	}
-	t.Floats(m.sizes[:], m.since[:], m.groups[:])
+	t.Floats(m.sizes[:], m.since[0], m.since[1], m.groups[:])
 	for _, n := range []*int{&m.tried, &m.failed, &m.readN, &m.askedN, &m.stalls} {
 		t.Count(n)
 	}

@@ -21,8 +21,9 @@ func (m *newton) add(it *bilevel.Iteration, k int) error {
 		if err := m.include(it, k, p, by, group, n); err != nil {
 			return err
 		}
-		r := m.curve.normInv(m.asker.r, p.unit)
-		m.since[k] += n * r * r
+		for i, r := range m.asker.r {
+			m.since[k][i] += n * r * r
+		}
 		m.groups[k]++
 	}
 	s.wait = s.wait[:0]
@@ -96,7 +97,9 @@ func (m *newton) read(it *bilevel.Iteration, p, by *point) error {
 		p.shift(m.now)
 		return m.lower(it, p)
 	}
-	m.since, m.groups = [2]float64{}, [2]float64{}
+	clear(m.since[0])
+	clear(m.since[1])
+	m.groups = [2]float64{}
 	p.begin(p.x, p.y)
 	if by != nil && by != p {
 		p.before = by.second
