@@ -315,6 +315,23 @@ func TestPartTellsItsError(t *testing.T) {
 	assert.Greater(t, used, 20)
 }
 
+// A step that promises next to nothing is not read, where samples since the last reading scatter as all do.
+func TestNextToNothing(t *testing.T) {
+	unread := map[bool]int{}
+	for seed := range uint64(40) {
+		m, it := after(t, 1, seed/2, 4096)
+		m.askedN, m.checked = 0, 1e-9
+		if seed%2 == 0 {
+			clear(m.since[0])
+			clear(m.since[1])
+		}
+		if credit := m.credit; !bileveltest.Must(m.move(it)) && m.credit == credit && m.step.tau < 1e-3 {
+			unread[seed%2 == 0]++
+		}
+	}
+	assert.Greater(t, unread[false], unread[true]+5)
+}
+
 // A part whose error is too large to take a step sees that F rises, and takes it back alone.
 func TestPartTakesABadStepBack(t *testing.T) {
 	m, it := after(t, 1, 0, 4096)
