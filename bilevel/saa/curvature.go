@@ -47,14 +47,13 @@ type curvature struct {
 }
 
 func newCurvature(dx, dy int) *curvature {
-	x := func() []float64 { return make([]float64, dx) }
-	y := func() []float64 { return make([]float64, dy) }
-	return &curvature{
-		b: mat.NewDense(dx, dx), e: mat.NewDense(dx, dy), j: mat.NewDense(dx, dy),
-		epoch: 2, asked: make([]int, dx), known: make([]bool, dx), span: x(), was: [...][]float64{x(), x()}, most: x(), best: x(), reach: x(),
-		fx: x(), fy: y(), hv: y(), xv: x(), fx0: x(), fy0: y(), hv0: y(), xv0: x(), x: x(), y: y(),
-		sub: *mat.NewSym(dx), work: *mat.NewDense(dx, dx), col: x(), rem: x(), up: x(),
+	c := &curvature{
+		b: mat.NewDense(dx, dx), e: mat.NewDense(dx, dy), j: mat.NewDense(dx, dy), epoch: 2, asked: make([]int, dx),
+		known: make([]bool, dx), sub: *mat.NewSym(dx), work: *mat.NewDense(dx, dx),
 	}
+	zeros(dx, &c.span, &c.was[0], &c.was[1], &c.most, &c.best, &c.reach, &c.fx, &c.xv, &c.fx0, &c.xv0, &c.x, &c.col, &c.rem, &c.up)
+	zeros(dy, &c.fy, &c.hv, &c.fy0, &c.hv0, &c.y)
+	return c
 }
 
 // faded is acts over what it was when the row of x_i was asked; on a sum, where steps ask all terms, 1.

@@ -119,8 +119,9 @@ func (m Newton) start(it *bilevel.Iteration, long bool) (bilevel.Stepper, error)
 		return r.newLongX(it)
 	}
 	r.asker, r.now, r.to, r.curve = newAsker(dx, dy), newPoint(dx, dy), newPoint(dx, dy), newCurvature(dx, dy)
-	r.step, r.y0, r.u0, r.start0 = newStep(it.Set(), dx), make([]float64, dy), make([]float64, dy), slices.Clone(it.Y())
-	r.since = [...][]float64{make([]float64, dx), make([]float64, dx)}
+	r.step, r.start0 = newStep(it.Set(), dx), slices.Clone(it.Y())
+	zeros(dx, &r.since[0], &r.since[1])
+	zeros(dy, &r.y0, &r.u0)
 	return r, nil
 }
 

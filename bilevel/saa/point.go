@@ -35,12 +35,10 @@ type point struct {
 }
 
 func newPoint(dx, dy int) *point {
-	x := func() []float64 { return make([]float64, dx) }
-	y := func() []float64 { return make([]float64, dy) }
-	return &point{
-		x: x(), y: y(), sums: newSums(dx, dy), h0: mat.NewSym(dy), d: y(), g: y(), u: y(), v: y(), low: y(),
-		jt: mat.NewDense(dx, dy), work: mat.NewDense(dy, dy), h: x(), size: x(), unit: x(), sure: x(), dx: x(), dy: y(), w: y(), hy: y(), dyy: y(), big: y(),
-	}
+	p := &point{sums: newSums(dx, dy), h0: mat.NewSym(dy), jt: mat.NewDense(dx, dy), work: mat.NewDense(dy, dy)}
+	zeros(dx, &p.x, &p.h, &p.size, &p.unit, &p.sure, &p.dx)
+	zeros(dy, &p.y, &p.d, &p.g, &p.u, &p.v, &p.low, &p.big, &p.dy, &p.w, &p.hy, &p.dyy)
+	return p
 }
 
 // lower solves the lower level's equations: H, ĝ and u.

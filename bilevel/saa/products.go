@@ -65,14 +65,10 @@ func (m *newton) newLongX(it *bilevel.Iteration) (bilevel.Stepper, error) {
 			it.Set(), dx, mostOther)
 	}
 	w := &longX{newton: *m, box: box, xy: mat.NewDense(dx, dy), there: mat.NewDense(dx, dy), yy: mat.NewSym(dy)}
-	for _, v := range []*[]float64{&w.y, &w.ty, &w.gy, &w.hy, &w.ym, &w.yb} {
-		*v = make([]float64, dy)
-	}
 	w.held, w.flat = make([]bool, dx), make([]bool, dx)
-	for _, v := range []*[]float64{&w.x, &w.h, &w.was, &w.tx, &w.th, &w.unit, &w.most, &w.f2, &w.c2, &w.out,
-		&w.s, &w.bs, &w.d, &w.bd, &w.r, &w.p, &w.q, &w.lo, &w.hi} {
-		*v = make([]float64, dx)
-	}
+	zeros(dy, &w.y, &w.ty, &w.gy, &w.hy, &w.ym, &w.yb)
+	zeros(dx, &w.x, &w.h, &w.was, &w.tx, &w.th, &w.unit, &w.most, &w.f2, &w.c2)
+	zeros(dx, &w.out, &w.s, &w.bs, &w.d, &w.bd, &w.r, &w.p, &w.q, &w.lo, &w.hi)
 	w.all = &samples{long: w, it: it, sum: make([]float64, max(dx*dy, dy*dy, dx+dy))}
 	w.f = implicit.New(w.all)
 	w.f.Reach = w.difference

@@ -36,12 +36,12 @@ type step struct {
 }
 
 func newStep(set bilevel.Set, dx int) step {
-	s := step{set: set, s: make([]float64, dx), z: make([]float64, dx)}
+	s := step{set: set}
+	zeros(dx, &s.s, &s.z)
 	s.box, _ = set.(bilevel.BoundedSet)
 	s.metric, _ = set.(bilevel.MetricSet)
 	if s.box == nil {
-		v := func() []float64 { return make([]float64, dx) }
-		s.w, s.t, s.r, s.a, s.bent, s.unit, s.k = v(), v(), v(), v(), v(), v(), v()
+		zeros(dx, &s.w, &s.t, &s.r, &s.a, &s.bent, &s.unit, &s.k)
 		s.pi, s.sym, s.red = *mat.NewDense(dx, dx), *mat.NewSym(dx), *mat.NewSym(dx)
 	}
 	return s

@@ -40,22 +40,25 @@ type sums struct {
 }
 
 func newSums(dx, dy int) *sums {
-	x := func() []float64 { return make([]float64, dx) }
-	y := func() []float64 { return make([]float64, dy) }
-	s := &sums{
-		totals: newTotals(dx, dy), part: newTotals(dx, dy), readX: x(), refX: x(), refY: y(), carry: y(),
-		zx: x(), zy: y(), t: y(), f2: x(), c2: x(),
-	}
-	for i := range s.q {
-		s.q[i], s.qq[i] = x(), mat.NewSym(dx)
-	}
+	s := &sums{totals: newTotals(dx, dy), part: newTotals(dx, dy), qq: [...]*mat.Sym{mat.NewSym(dx), mat.NewSym(dx)}}
 	s.part.binned = mat.NewDense(bins, dx)
+	zeros(dx, &s.readX, &s.refX, &s.zx, &s.f2, &s.c2, &s.q[0], &s.q[1])
+	zeros(dy, &s.refY, &s.carry, &s.zy, &s.t)
 	return s
 }
 
 func newTotals(dx, dy int) totals {
-	y := func() []float64 { return make([]float64, dy) }
-	return totals{fx: make([]float64, dx), fy: y(), gy: y(), xy: mat.NewDense(dx, dy), yy: mat.NewSym(dy)}
+	t := totals{xy: mat.NewDense(dx, dy), yy: mat.NewSym(dy)}
+	zeros(dx, &t.fx)
+	zeros(dy, &t.fy, &t.gy)
+	return t
+}
+
+// zeros makes vectors of length n.
+func zeros(n int, vectors ...*[]float64) {
+	for _, v := range vectors {
+		*v = make([]float64, n)
+	}
 }
 
 // begin empties the sums, to read at (x, y).
@@ -126,8 +129,10 @@ type asker struct {
 }
 
 func newAsker(dx, dy int) asker {
-	y := func() []float64 { return make([]float64, dy) }
-	return asker{totals: newTotals(dx, dy), r: make([]float64, dx), t: y(), hv: y()}
+	a := asker{totals: newTotals(dx, dy)}
+	zeros(dx, &a.r)
+	zeros(dy, &a.t, &a.hv)
+	return a
 }
 
 // ask writes what a group of samples of side k says at (x, y).
