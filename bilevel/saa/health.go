@@ -22,7 +22,7 @@ func (m *newton) tell() {
 	}
 	for _, i := range c.free {
 		h.gradient += p.h[i] * p.h[i]
-		h.stdErr += max(0, p.covariance(&m.sides, i, i)) // rounding may be below
+		h.stdErr += max(0, m.covariance(i, i)) // rounding may be below
 	}
 	h.gradient, h.stdErr = math.Sqrt(h.gradient), math.Sqrt(h.stdErr)
 	slope := c.normInv(p.h, p.unit)
@@ -44,7 +44,7 @@ func (m *newton) tell() {
 	for i, x := range p.x {
 		lo, hi := m.step.bounds(i)
 		held := x <= lo && p.h[i] >= 0 || x >= hi && p.h[i] <= 0
-		v, least := p.covariance(&m.sides, i, i), m.bottom(i)
+		v, least := m.covariance(i, i), m.bottom(i)
 		if least && v > 0 && !slices.Contains(c.free, i) {
 			h.stdErr = math.Hypot(h.stdErr, math.Sqrt(v))
 			h.gap += v / 2 / c.b.At(i, i)

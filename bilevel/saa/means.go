@@ -53,7 +53,7 @@ func (p *samples) CrossVecG(dst, x, y, v []float64, _ []bilevel.Sample) error {
 
 // mean calls ask with groups of all samples of side k, and writes the means of what it wrote to a and b.
 func (p *samples) mean(k int, a, b []float64, ask func(group []bilevel.Sample) error) error {
-	s, sum := &p.long.sides[k], p.sum[:len(a)+len(b)]
+	s, sum := p.long.sides[k], p.sum[:len(a)+len(b)]
 	to, rest := sum[:len(a)], sum[len(a):]
 	err := s.mean(p.long.asks, to, rest, a, b, func(group []bilevel.Sample) error {
 		if err := errors.Join(p.it.Context().Err(), ask(group)); err != nil {

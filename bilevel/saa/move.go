@@ -82,7 +82,7 @@ func (m *newton) move(it *bilevel.Iteration) (more bool, err error) {
 	}
 	for _, i := range c.free {
 		p.sure[i] = 1
-		if sigma := math.Sqrt(p.covariance(&m.sides, i, i)); sigma > 0 {
+		if sigma := math.Sqrt(m.covariance(i, i)); sigma > 0 {
 			p.sure[i] = min(1, math.Abs(p.h[i])/sigma)
 		}
 	}
@@ -184,7 +184,7 @@ func (m *newton) mayMove() {
 		lo, hi := m.step.bounds(i)
 		m.scaleF = max(m.scaleF, p.size[i]*p.unit[i])
 		m.mostF = max(m.mostF, m.scaleF)
-		g, span := &m.sides[1], c.span[i]
+		g, span := m.sides[1], c.span[i]
 		if (!g.whole() || !c.known[i] && !g.exact) && math.Abs(x) > 0x1p-20 { // a start counts, till g is known
 			span = max(span, math.Abs(x))
 		}
@@ -196,7 +196,7 @@ func (m *newton) mayMove() {
 		share := m.faded(i)
 		held = held && slices.Min(share[:]) >= weak                      // else by what is known of another place
 		off := p.effect(i)*lose < c.most[i] && (x-c.best[i])*down[i] < 0 // farther down a flat
-		sigma := math.Sqrt(max(0, p.covariance(&m.sides, i, i)))
+		sigma := math.Sqrt(max(0, m.covariance(i, i)))
 		off = off && (math.Abs(down[i]) < sigma || math.Abs((x-c.best[i])*down[i]) < rest)       // for nothing that samples or rounding tell
 		off = off && !(m.whole() && c.reach[i] > 0 && math.Abs(x-c.best[i]) > 0x1p10*c.reach[i]) // there y* turns
 		held = held || off && m.step.open(i)
@@ -229,7 +229,7 @@ func (m *newton) recent() bool {
 	p, all, late := m.now, 0.0, 0.0
 	for _, i := range m.curve.free {
 		b := max(math.Abs(m.curve.b.At(i, i)), 0x1p-1000)
-		all += p.covariance(&m.sides, i, i) / b
+		all += m.covariance(i, i) / b
 		for k, n := range p.n {
 			late += m.sides[k].left() * m.since[k][i] / max(m.groups[k], 1) / n / b
 		}
@@ -348,6 +348,16 @@ func (m *newton) bend(it *bilevel.Iteration, poor bool) (asked bool, err error) 
 	return m.learn(it, most)
 }
 
+// covariance is that of h_i and h_j ≤ i, of the samples.
+func (m *newton) covariance(i, j int) (sum float64) {
+	for k, s := range m.sides {
+		if l := s.left(); l > 0 {
+			sum += l * m.now.variance(k, i, j) / m.now.n[k]
+		}
+	}
+	return sum
+}
+
 // stat is that of the package comment: an eigenvector of M counts less where the samples leave x unknown along it.
 func (m *newton) stat() float64 {
 	c, p := m.curve, m.now
@@ -358,7 +368,7 @@ func (m *newton) stat() float64 {
 	cov, col, sum := c.work.View(0, 0, n, n), c.col[:n], 0.0
 	for a, i := range c.free {
 		for b, j := range c.free[:a+1] {
-			v := p.covariance(&m.sides, i, j) * p.unit[i] * p.unit[j]
+			v := m.covariance(i, j) * p.unit[i] * p.unit[j]
 			cov.Set(a, b, v)
 			cov.Set(b, a, v)
 		}

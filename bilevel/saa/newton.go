@@ -52,7 +52,7 @@ func (Newton) Name() string { return "SAA-Newton" }
 // newton is Newton at work.
 type newton struct {
 	Newton
-	sides          [2]side
+	sides          [2]*side
 	asker          asker
 	now, to        *point // z, and where a step would lead
 	curve          *curvature
@@ -101,12 +101,11 @@ func (m Newton) start(it *bilevel.Iteration, long bool) (bilevel.Stepper, error)
 	r := &newton{Newton: m, radius: radius0, maxRadius: math.Inf(1), told: told{gap: math.Inf(1)}}
 	nu, nl := it.Batches()
 	terms, phi := it.Oracle().Streams()
-	r.sides = [2]side{
+	r.sides = [...]*side{
 		{terms: terms, batch: nu, draw: it.DrawXiIn, past: it.PastXi()},
 		{terms: phi, batch: nl, draw: it.DrawPhiIn, past: it.PastPhi()},
 	}
-	for k := range r.sides {
-		s := &r.sides[k]
+	for _, s := range r.sides {
 		s.exact, s.hasMean, s.beside = s.batch == bilevel.Full, true, terms == 0 || phi == 0
 		if s.least = min(nu, nl); s.least == bilevel.Full {
 			s.least = max(nu, nl, 1)
@@ -166,8 +165,7 @@ func (m *newton) end(it *bilevel.Iteration, x, y []float64, growth float64) erro
 	}
 	copy(it.NextX(), x)
 	copy(it.NextY(), y)
-	for k := range m.sides {
-		s := &m.sides[k]
+	for _, s := range m.sides {
 		s.used = 0
 		s.aim(s.n + int(math.Ceil(growth*float64(s.n))))
 	}
@@ -189,8 +187,7 @@ func (m *newton) whole() bool { return m.sides[0].whole() && m.sides[1].whole() 
 // take draws the samples of a step, and asks them in groups. ready says that a block or a pass is complete.
 func (m *newton) take(it *bilevel.Iteration, again bool) (ready bool, err error) {
 	ready = true
-	for k := range m.sides {
-		s := &m.sides[k]
+	for k, s := range m.sides {
 		m.credit += (m.Calls - 4) / 2 * float64(s.take(again))
 		if now := s.ready(again); len(s.wait) >= s.size || now {
 			if err := m.add(it, k); err != nil {
@@ -224,8 +221,8 @@ func (m *newton) Vectors(visit func(name string, v []float64)) {
 }
 
 func (m *newton) State(t *bilevel.State) {
-	for k := range m.sides {
-		m.sides[k].State(t)
+	for _, s := range m.sides {
+		s.State(t)
 	}
 	m.now.State(t)
 	m.curve.State(t)

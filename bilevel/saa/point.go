@@ -248,17 +248,6 @@ func (p *point) normH(y []float64) float64 {
 	return math.Sqrt(max(0, mat.Dot(p.dyy, p.hy)))
 }
 
-// covariance is that of h_i and h_j ≤ i, of the samples.
-func (p *point) covariance(sides *[2]side, i, j int) float64 {
-	sum := 0.0
-	for k := range sides {
-		if l := sides[k].left(); l > 0 {
-			sum += l * p.variance(k, i, j) / p.n[k]
-		}
-	}
-	return sum
-}
-
 func (p *point) State(t *bilevel.State) {
 	p.sums.State(t)
 	t.Sym(p.h0)

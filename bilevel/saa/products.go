@@ -89,8 +89,7 @@ func (m *longX) Step(it *bilevel.Iteration) error {
 			m.credit = early * m.Calls * float64(len(m.x)+len(m.y))
 		}
 		again, ready := m.started && m.whole(), true
-		for k := range m.sides {
-			s := &m.sides[k]
+		for _, s := range m.sides {
 			m.credit += m.Calls / 2 * float64(s.take(again))
 			s.wait = s.wait[:0]
 			ready = s.ready(again) && ready
@@ -467,8 +466,8 @@ func (m *longX) Vectors(visit func(name string, v []float64)) {
 }
 
 func (m *longX) State(t *bilevel.State) {
-	for k := range m.sides {
-		m.sides[k].State(t)
+	for _, s := range m.sides {
+		s.State(t)
 	}
 	t.Floats(m.x, m.y, m.was, m.most, m.sizes[:])
 	for _, f := range []*bool{&m.started, &m.done, &m.pending, &m.pass, &m.undone, &m.waits} {

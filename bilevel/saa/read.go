@@ -11,7 +11,7 @@ import (
 
 // add asks the samples that wait at the present point.
 func (m *newton) add(it *bilevel.Iteration, k int) error {
-	p, s := m.now, &m.sides[k]
+	p, s := m.now, m.sides[k]
 	by := p
 	if !m.started {
 		by = nil
@@ -105,9 +105,9 @@ func (m *newton) read(it *bilevel.Iteration, p, by *point) error {
 		p.before = by.second
 	}
 	ctx := it.Context() // a context that ends cuts off trial points alone
-	for k := range m.sides {
-		m.sides[k].wait = m.sides[k].wait[:0] // is asked with all
-		err := m.sides[k].each(math.MaxInt, func(g []bilevel.Sample, n float64) error {
+	for k, s := range m.sides {
+		s.wait = s.wait[:0] // is asked with all
+		err := s.each(math.MaxInt, func(g []bilevel.Sample, n float64) error {
 			if err := ctx.Err(); err != nil && p != m.now && by != nil {
 				return err
 			}

@@ -431,7 +431,7 @@ func TestRowsOfAnotherPlace(t *testing.T) {
 		p, c := m.now, m.curve
 		i := c.free[0]
 		p.f2[i] = 0
-		sd := math.Sqrt(p.covariance(&m.sides, i, i))
+		sd := math.Sqrt(m.covariance(i, i))
 		c.was[0][i] = then * p.effect(i)
 		p.x[i], _ = m.step.bounds(i)
 		p.h[i] = 1
@@ -440,7 +440,7 @@ func TestRowsOfAnotherPlace(t *testing.T) {
 		c.free = []int{i}
 		assert.Equal(t, other, bileveltest.Must(m.bend(it, false)))
 		if faded {
-			assert.InEpsilon(t, sd/then, math.Sqrt(p.covariance(&m.sides, i, i)), 0.1)
+			assert.InEpsilon(t, sd/then, math.Sqrt(m.covariance(i, i)), 0.1)
 		}
 	}
 }
