@@ -37,7 +37,7 @@ func (m *longX) find() (value float64, err error) {
 	clear(m.s)
 	clear(m.bs)
 	m.left, m.gain = products, 0
-	m.told.falls = 0
+	m.falls = 0
 	rr := m.residual()
 	if rr == 0 && m.whole() { // a saddle, perhaps: along any direction
 		for i := range m.r {
@@ -126,7 +126,7 @@ func (m *longX) conjugate(rr, most float64) error {
 			case flat && (t*rr <= 0x1p-20*m.gain || max(t, 1/far)*rr <= 0x1p-40*math.Sqrt(m.top)): // rounding
 				return nil
 			case !flat:
-				m.told.falls = -t * t * pq / 2
+				m.falls = -t * t * pq / 2
 			}
 		}
 		mat.Axpy(m.d, t, m.p)

@@ -9,48 +9,50 @@ import (
 	"stable/mat"
 )
 
-// told is what Health needs of the last block.
-type told struct{ lower, gradient, stdErr, gap, falls, clipped float64 }
+// unknown is what Health tells before anything is known.
+func unknown() bilevel.Health {
+	return bilevel.Health{LowerBound: math.NaN(), Least: math.NaN(), LeastErr: math.NaN(), Gap: math.Inf(1)}
+}
 
-// tell notes it at the end of a block.
+// tell notes at the end of a block what Health needs of it.
 func (m *newton) tell() {
-	p, c, h := m.now, m.curve, told{}
-	h.lower = mat.Norm(p.u)
+	p, c, h := m.now, m.curve, unknown()
+	h.Lower = mat.Norm(p.u)
 	if g := p.groups[1]; g > 1 {
 		scatter := max(0, p.tt-mat.Dot(p.t, p.t)/p.n[1]) / (g - 1)
-		h.lower = math.Sqrt(h.lower*h.lower + m.sides[1].left()*scatter/p.n[1])
+		h.Lower = math.Sqrt(h.Lower*h.Lower + m.sides[1].left()*scatter/p.n[1])
 	}
 	for _, i := range c.free {
-		h.gradient += p.h[i] * p.h[i]
-		h.stdErr += max(0, m.covariance(i, i)) // rounding may be below
+		h.Gradient += p.h[i] * p.h[i]
+		h.StdErr += max(0, m.covariance(i, i)) // rounding may be below
 	}
-	h.gradient, h.stdErr = math.Sqrt(h.gradient), math.Sqrt(h.stdErr)
+	h.Gradient, h.StdErr = math.Sqrt(h.Gradient), math.Sqrt(h.StdErr)
 	slope := c.normInv(p.h, p.unit)
 	left := slope * slope / 2
 	if m.step.box == nil && !m.step.pressed { // such a set may hold x along any direction
 		left = max(0, min(left, -m.step.pred))
 	}
-	h.gap, h.falls = left+m.stat()/2, m.step.falls
-	if m.step.box == nil && (h.falls <= -m.step.pred || !m.step.curvesDown(c)) {
-		h.falls = 0
+	h.Gap, m.falls = left+m.stat()/2, m.step.falls
+	if m.step.box == nil && (m.falls <= -m.step.pred || !m.step.curvesDown(c)) {
+		m.falls = 0
 	}
 	rest := 0x1p-20
 	if m.endless() { // noise moves y
 		rest = small
 	}
-	if h.falls > 0 || c.partial || h.gap == 0 && p.normH(p.u) > rest*p.norm { // y is not settled
-		h.gap = math.Inf(1)
+	if m.falls > 0 || c.partial || h.Gap == 0 && p.normH(p.u) > rest*p.norm { // y is not settled
+		h.Gap = math.Inf(1)
 	}
 	for i, x := range p.x {
 		lo, hi := m.step.bounds(i)
 		held := x <= lo && p.h[i] >= 0 || x >= hi && p.h[i] <= 0
 		v, least := m.covariance(i, i), m.bottom(i)
 		if least && v > 0 && !slices.Contains(c.free, i) {
-			h.stdErr = math.Hypot(h.stdErr, math.Sqrt(v))
-			h.gap += v / 2 / c.b.At(i, i)
+			h.StdErr = math.Hypot(h.StdErr, math.Sqrt(v))
+			h.Gap += v / 2 / c.b.At(i, i)
 		}
-		if len(c.free) == 0 && !held && !least || h.gradient == 0 && h.stdErr == 0 && len(m.flat()) > 0 { // nothing moves
-			h.gap = math.Inf(1)
+		if len(c.free) == 0 && !held && !least || h.Gradient == 0 && h.StdErr == 0 && len(m.flat()) > 0 { // nothing moves
+			h.Gap = math.Inf(1)
 		}
 		if (held || !c.known[i]) && v > 0 { // perhaps by chance: E min(0, N(|h_i|, v))², and E min(0, N)
 			t, width := math.Abs(p.h[i])/math.Sqrt(2*v), hi-lo
@@ -63,32 +65,30 @@ func (m *newton) tell() {
 				fall = v * ((0.5+t*t)*math.Erfc(t) - t*bell) / max(math.Abs(2*c.b.At(i, i)), 0x1p-1000)
 			}
 			if t < 3 || c.asked[i] > 0 { // |h_i| < 4.2σ_i
-				h.gap += min(fall, most)
+				h.Gap += min(fall, most)
 			}
 		}
 	}
-	h.clipped = float64(min(p.clip, 1))
+	h.Clipped = float64(min(p.clip, 1))
 	m.told = h
 }
 
 // Health is about the last iterate at which a block ended; before the first, where ∇²F is not known or g not convex, Gap is
 // +Inf. Lower adds the standard error of y*(x) to the Newton step of y; since z was read, g is taken to be quadratic.
 func (m *newton) Health() bilevel.Health {
-	t := m.told
-	h := bilevel.Health{Lower: t.lower, LowerBound: math.NaN(), Gradient: t.gradient, StdErr: t.stdErr, Gap: t.gap,
-		Clipped: t.clipped, Least: math.NaN(), LeastErr: math.NaN()}
+	h := m.told
 	if !m.started {
 		h.Gap = math.Inf(1)
 		return h
 	}
-	h.Saddle = t.falls > 0 && (m.done || t.gradient <= 2*t.stdErr)
+	h.Saddle = m.falls > 0 && (m.done || h.Gradient <= 2*h.StdErr)
 	var e eig.Symmetric
 	mean := mat.NewSym(len(m.now.y))
 	if mat.ScaleSym(mean, 1/m.now.n[1], m.now.yy); e.FactorValues(mean) == nil {
 		h.Least = e.Values()[0]
 	}
 	h.LeastErr = max(m.leastErr(), tiny*mat.NormFrobSym(mean))
-	if h.NotConvex = t.clipped > 0 && (m.whole() && h.Least < 0 || h.Least < -3*h.LeastErr); h.NotConvex { // y is at no minimum
+	if h.NotConvex = h.Clipped > 0 && (m.whole() && h.Least < 0 || h.Least < -3*h.LeastErr); h.NotConvex { // y is at no minimum
 		h.Gap = math.Inf(1)
 	}
 	h.Flat = m.flat()

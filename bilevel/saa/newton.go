@@ -58,23 +58,24 @@ type newton struct {
 	curve          *curvature
 	step           step
 	started        bool
-	done           bool    // nothing is left to do
-	pending        bool    // a block is complete, and its steps are being done
-	pass           bool    // it was a pass over a sum that is known
-	redo           bool    // a step that was cut off is done again, with the credit it had
-	tried          int     // steps of the block
-	failed         int     // in a row
-	partN          int     // samples of the part that a step is read on; 0: all
-	rough          float64 // D of share
-	told           told
-	radius         float64      // Δ
-	maxRadius      float64      // Δ at most, in the block: few samples may say that F falls for ever
-	askedN         int          // N when old samples were asked last
-	checked        float64      // ‖s‖_M of the last steps read: so far the model is known; 0: the next step must be read
-	missRate       float64      // the remainder of the model over ‖s‖_M, of the last steps read
-	missBend       float64      // and over ‖s‖²_M
-	lastStat       float64      // stat of the last step
-	since          [2][]float64 // Σ n(influence on h_i)² of samples since all were read
+	done           bool           // nothing is left to do
+	pending        bool           // a block is complete, and its steps are being done
+	pass           bool           // it was a pass over a sum that is known
+	redo           bool           // a step that was cut off is done again, with the credit it had
+	tried          int            // steps of the block
+	failed         int            // in a row
+	partN          int            // samples of the part that a step is read on; 0: all
+	rough          float64        // D of share
+	told           bilevel.Health // of the last block
+	falls          float64        // what F may fall by where it curves down, beyond noise
+	radius         float64        // Δ
+	maxRadius      float64        // Δ at most, in the block: few samples may say that F falls for ever
+	askedN         int            // N when old samples were asked last
+	checked        float64        // ‖s‖_M of the last steps read: so far the model is known; 0: the next step must be read
+	missRate       float64        // the remainder of the model over ‖s‖_M, of the last steps read
+	missBend       float64        // and over ‖s‖²_M
+	lastStat       float64        // stat of the last step
+	since          [2][]float64   // Σ n(influence on h_i)² of samples since all were read
 	groups         [2]float64
 	credit         float64    // evaluations that readings may take
 	readN          int        // N when all were read last; a long x: samples that a point was asked of
@@ -98,7 +99,7 @@ func (m Newton) start(it *bilevel.Iteration, long bool) (bilevel.Stepper, error)
 	if !(m.Calls >= 8) || math.IsInf(m.Calls, 1) {
 		return nil, option.Bad("saa.Newton.Calls is %v, want a finite number ≥ 8 (or 0, which means 80)", m.Calls)
 	}
-	r := &newton{Newton: m, radius: radius0, maxRadius: math.Inf(1), told: told{gap: math.Inf(1)}}
+	r := &newton{Newton: m, radius: radius0, maxRadius: math.Inf(1), told: unknown()}
 	nu, nl := it.Batches()
 	terms, phi := it.Oracle().Streams()
 	r.sides = [...]*side{
@@ -234,7 +235,7 @@ func (m *newton) State(t *bilevel.State) {
 		t.Count(n)
 	}
 	for _, v := range []*float64{&m.radius, &m.maxRadius, &m.least, &m.checked, &m.missRate, &m.missBend, &m.lastStat, &m.credit, &m.rough, &m.scaleF, &m.mostF,
-		&m.told.lower, &m.told.gradient, &m.told.stdErr, &m.told.gap, &m.told.falls, &m.told.clipped} {
+		&m.told.Lower, &m.told.Gradient, &m.told.StdErr, &m.told.Gap, &m.falls, &m.told.Clipped} {
 		t.Float(v)
 	}
 }

@@ -159,24 +159,24 @@ func (m *longX) move(it *bilevel.Iteration) (more bool, err error) {
 		return false, err
 	}
 	if m.whole() && m.arrived(-value) {
-		m.done, m.told.gap, m.told.stdErr, m.told.gradient = true, max(0, -value), 0, m.slope(m.h, nil)
+		m.done, m.told.Gap, m.told.StdErr, m.told.Gradient = true, max(0, -value), 0, m.slope(m.h, nil)
 		for i, h := range m.h {
 			if m.lost(i) && m.inward(i, h) && math.Abs(h) > 4*tiny*(math.Abs(m.fx[i])+math.Abs(m.gv[i])) {
-				m.told.gap = math.Inf(1)
+				m.told.Gap = math.Inf(1)
 			}
 		}
 		return false, nil
 	}
 	if m.tried == 0 {
-		m.brought, m.told.stdErr, m.keep, m.fell = -value*small, math.Inf(1), math.Inf(1), 0
+		m.brought, m.told.StdErr, m.keep, m.fell = -value*small, math.Inf(1), math.Inf(1), 0
 		if m.whole() {
-			m.told.stdErr = 0
+			m.told.StdErr = 0
 		} else if m.readN > 0 {
 			share := float64(m.readN) / float64(m.asks-m.readN) // of the variance of what they changed
 			subtract(m.d, m.was, m.h)
 			part := min(1, m.slope(m.d, m.unit)/m.slope(m.h, m.unit))
 			m.brought, m.keep = -value*part*part, share*part
-			m.told.stdErr = math.Sqrt(share) * m.slope(m.d, nil)
+			m.told.StdErr = math.Sqrt(share) * m.slope(m.d, nil)
 		}
 	}
 	cut := m.cut()
@@ -190,12 +190,12 @@ func (m *longX) move(it *bilevel.Iteration) (more bool, err error) {
 		value, cut = m.model(), true
 		good, sure, err = m.try(value)
 	}
-	m.told.gradient, m.told.gap = m.slope(m.h, nil), m.keep*m.fell
+	m.told.Gradient, m.told.Gap = m.slope(m.h, nil), m.keep*m.fell
 	if m.whole() {
-		m.told.gap = -value
+		m.told.Gap = -value
 	}
 	if cut || m.short || value >= 0 {
-		m.told.gap = math.Inf(1)
+		m.told.Gap = math.Inf(1)
 	}
 	return m.whole() || !good || cut || -value > small*m.brought && !(sure && !cut && -value < 2*m.brought), err
 }
@@ -436,17 +436,17 @@ func (m *longX) arrived(pred float64) bool {
 		}
 	}
 	none := tau <= tiny && tau < m.radius && m.left > 0 && (m.stalls > 1 || tau == 0 && !m.cut()) || pred <= 0 && !m.cut() && m.gain <= 0x1p-60*math.Sqrt(m.top)
-	return stands || h <= 4*tiny*size && m.told.falls <= 0x1p-20*m.swing || none && m.told.falls == 0
+	return stands || h <= 4*tiny*size && m.falls <= 0x1p-20*m.swing || none && m.falls == 0
 }
 
 // Health is as that of newton, without eigenvalues; in the first block of a stream it tells nothing.
 func (m *longX) Health() bilevel.Health {
-	n := math.NaN()
-	h := bilevel.Health{Lower: n, LowerBound: n, Gradient: m.told.gradient, StdErr: m.told.stdErr, Gap: m.told.gap, Least: n, LeastErr: n}
-	if m.told.falls > 0 || m.readN == 0 {
+	h := m.told
+	h.Lower = math.NaN()
+	if m.falls > 0 || m.readN == 0 {
 		h.Gap = math.Inf(1)
 	}
-	h.Saddle = m.done && m.told.falls > 0
+	h.Saddle = m.done && m.falls > 0
 	h.NotConvex = m.waits
 	for i, flat := range m.flat {
 		if flat {
@@ -480,7 +480,7 @@ func (m *longX) State(t *bilevel.State) {
 		t.Count(n)
 	}
 	for _, v := range []*float64{&m.radius, &m.credit, &m.norm, &m.cost, &m.brought, &m.fell, &m.keep, &m.swing, &m.least, &m.top,
-		&m.told.gradient, &m.told.stdErr, &m.told.gap, &m.told.falls} {
+		&m.told.Gradient, &m.told.StdErr, &m.told.Gap, &m.falls} {
 		t.Float(v)
 	}
 }
