@@ -136,7 +136,7 @@ func (m *newton) Step(it *bilevel.Iteration) error {
 		copy(m.now.x, it.X())
 		copy(m.now.y, it.Y())
 		if it.K() == 0 {
-			m.now.begin(m.now.x, m.now.y)
+			m.now.begin()
 		}
 		m.sizes = [2]float64{}
 		if ready, err := m.take(it, known); err != nil || !ready {

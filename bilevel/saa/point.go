@@ -51,7 +51,7 @@ func (p *point) lower(left float64) error {
 	}
 	floor := 0x1p-40 * norm / math.Sqrt(float64(len(p.y)))
 	r, err := p.inv.Truncate(p.h0, p.h0, floor)
-	p.clip, p.convex = r.Clipped, r.Clipped == 0 || r.MinEigenvalue >= 0
+	p.clip, p.convex = r.Clipped, r.MinEigenvalue >= 0
 	if err == nil && !p.convex {
 		err = p.down(left, floor, r.MinEigenvalue)
 	}

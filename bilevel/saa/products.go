@@ -161,7 +161,7 @@ func (m *longX) move(it *bilevel.Iteration) (more bool, err error) {
 	if m.whole() && m.arrived(-value) {
 		m.done, m.told.Gap, m.told.StdErr, m.told.Gradient = true, max(0, -value), 0, m.slope(m.h, nil)
 		for i, h := range m.h {
-			if m.lost(i) && m.inward(i, h) && math.Abs(h) > 4*tiny*(math.Abs(m.fx[i])+math.Abs(m.gv[i])) {
+			if m.lost(i) && m.inward(i) && math.Abs(h) > 4*tiny*(math.Abs(m.fx[i])+math.Abs(m.gv[i])) {
 				m.told.Gap = math.Inf(1)
 			}
 		}
@@ -345,19 +345,18 @@ func (m *longX) cut() bool {
 }
 
 // free says that x_i may move along −h.
-func (m *longX) free(i int, h float64) bool { return m.lo[i] != m.hi[i] && m.inward(i, h) }
+func (m *longX) free(i int) bool { return m.lo[i] != m.hi[i] && m.inward(i) }
 
 // inward says that no bound holds x_i against −h.
-func (m *longX) inward(i int, h float64) bool {
+func (m *longX) inward(i int) bool {
 	lo, hi := m.box.Bounds(i)
-	return !(m.x[i] <= lo && h >= 0) && !(m.x[i] >= hi && h <= 0)
+	return !(m.x[i] <= lo && m.h[i] >= 0) && !(m.x[i] >= hi && m.h[i] <= 0)
 }
 
 // slope is the norm of v on the free face, in units u or as it is.
 func (m *longX) slope(v, u []float64) (sum float64) {
-	for i, h := range m.h {
-		if m.free(i, h) {
-			d := v[i]
+	for i, d := range v {
+		if m.free(i) {
 			if u != nil {
 				d *= u[i]
 			}
@@ -431,7 +430,7 @@ func (m *longX) arrived(pred float64) bool {
 			tau = max(tau, math.Abs(s))
 		}
 		size = max(size, m.unit[i]*(math.Abs(m.fx[i])+math.Abs(m.gv[i])))
-		if m.free(i, m.h[i]) {
+		if m.free(i) {
 			h = max(h, m.unit[i]*math.Abs(m.h[i]))
 		}
 	}

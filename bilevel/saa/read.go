@@ -100,7 +100,7 @@ func (m *newton) read(it *bilevel.Iteration, p, by *point) error {
 	clear(m.since[0])
 	clear(m.since[1])
 	m.groups = [2]float64{}
-	p.begin(p.x, p.y)
+	p.begin()
 	if by != nil && by != p {
 		p.before = by.second
 	}
@@ -118,7 +118,7 @@ func (m *newton) read(it *bilevel.Iteration, p, by *point) error {
 		}
 	}
 	m.readN = m.n()
-	m.credit -= 2 * (p.n[0]/2 + 1.5*p.n[1])
+	m.credit -= p.n[0] + 3*p.n[1]
 	return m.lower(it, p)
 }
 

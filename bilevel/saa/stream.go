@@ -94,7 +94,7 @@ func (s *side) each(most int, ask func(group []bilevel.Sample, weight float64) e
 		s.hasMean = false
 	}
 	n := min(s.n, most)
-	size := groupOf(n)
+	size := min(max(n/64, 1), largest) // samples that are asked at once
 	s.past.Rewind()
 	for at := 0; at < n; at += size {
 		k := min(size, n-at)
@@ -144,9 +144,6 @@ func (s *side) group(at, k int) []bilevel.Sample {
 }
 
 func (s *side) whole() bool { return s.exact || s.terms > 0 && uint64(s.n) == s.terms }
-
-// groupOf is how many of n samples are asked at once.
-func groupOf(n int) int { return min(max(n/64, 1), largest) }
 
 func (s *side) State(t *bilevel.State) {
 	s.order.State(t)

@@ -62,15 +62,15 @@ func zeros(n int, vectors ...*[]float64) {
 }
 
 // begin empties the sums, to read at (x, y).
-func (s *sums) begin(x, y []float64) {
-	before := s.second
-	for _, v := range s.numbers() {
+func (p *point) begin() {
+	before := p.second
+	for _, v := range p.numbers() {
 		clear(v)
 	}
-	s.tt, s.before = 0, before
-	copy(s.readX, x)
-	copy(s.refX, x)
-	copy(s.refY, y)
+	p.tt, p.before = 0, before
+	copy(p.readX, p.x)
+	copy(p.refX, p.x)
+	copy(p.refY, p.y)
 }
 
 func (p *point) carried() bool { return !slices.Equal(p.x, p.refX) || !slices.Equal(p.y, p.refY) }
@@ -92,8 +92,7 @@ func (p *point) shift(from *point) {
 	copy(p.refY, p.y)
 	was, is := from.part.vectors(), p.part.vectors()
 	for i, v := range p.vectors() {
-		k := min(i/2, 1)
-		share := p.n[k] / p.part.n[k]
+		share := p.n[sideOf[i]] / p.part.n[sideOf[i]]
 		for j := range v {
 			v[j] += share * (is[i][j] - was[i][j])
 		}
@@ -121,6 +120,9 @@ func (s *sums) numbers() [][]float64 {
 func (t *totals) vectors() [5][]float64 {
 	return [...][]float64{t.fx, t.fy, t.gy, t.yy.Data, t.xy.Data}
 }
+
+// sideOf says of each of these vectors which kind of samples it is of.
+var sideOf = [5]int{0, 0, 1, 1, 1}
 
 // asker asks groups of samples, whose means totals are, and adds what they say to sums.
 type asker struct {
@@ -159,14 +161,12 @@ func (a *asker) ask(it *bilevel.Iteration, k int, x, y []float64, group []bileve
 // add adds what n samples of side k have said.
 func (t *totals) add(k int, n float64, a *asker) {
 	t.n[k] += n
-	if k == 0 {
-		mat.Axpy(t.fx, n, a.fx)
-		mat.Axpy(t.fy, n, a.fy)
-		return
+	said := a.vectors()
+	for i, v := range t.vectors() {
+		if sideOf[i] == k {
+			mat.Axpy(v, n, said[i])
+		}
 	}
-	mat.Axpy(t.gy, n, a.gy)
-	mat.AddScaledSym(t.yy, t.yy, n, a.yy)
-	mat.AddScaled(t.xy, t.xy, n, a.xy)
 }
 
 // include asks a group of samples of side k at p, and adds it to the sums there: weighed, and with
@@ -198,7 +198,9 @@ func (m *newton) include(it *bilevel.Iteration, k int, p, by *point, group []bil
 		return nil
 	}
 	a.influence(k, by, m.curve.e)
-	p.scatter(k, a.r, n, w)
+	p.groups[k]++
+	mat.Axpy(p.q[k], n, a.r)
+	mat.RankOne(p.qq[k], n*w, a.r)
 	if k == 0 {
 		return nil
 	}
@@ -288,13 +290,6 @@ func square(v, unit []float64) float64 {
 		sum += x * unit[i] * (x * unit[i])
 	}
 	return sum
-}
-
-// scatter adds the influence r of n samples that have been weighed by w.
-func (s *sums) scatter(k int, r []float64, n, w float64) {
-	s.groups[k]++
-	mat.Axpy(s.q[k], n, r)
-	mat.RankOne(s.qq[k], n*w, r)
 }
 
 // fade scales the scatter of the influences on h_i to a share.

@@ -32,7 +32,7 @@ func (m *newton) try(it *bilevel.Iteration, stands bool) (good bool, err error) 
 	unsettled := p.normH(p.u) > max(partly*way, tiny*p.norm)
 	rho, beyond := -1.0, m.beyond(err) && (tau > 0 || unsettled || !m.whole())
 	if beyond {
-		t.begin(p.x, p.y) // the Solver looks for numbers that are not finite
+		t.begin() // the Solver looks for numbers that are not finite
 		copy(t.u, p.u)
 		copy(t.v, p.v)
 		copy(t.h, p.h)
