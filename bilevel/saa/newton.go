@@ -133,16 +133,14 @@ func (m *newton) lockstep() bool {
 // Step draws a batch of each kind, and with the last one of a block follows the root of the sums.
 func (m *newton) Step(it *bilevel.Iteration) error {
 	if known := m.started && m.whole(); !m.pending {
-		copy(m.now.x, it.X())
-		copy(m.now.y, it.Y())
 		if it.K() == 0 {
+			copy(m.now.x, it.X())
+			copy(m.now.y, it.Y())
 			m.now.begin()
 		}
 		m.sizes = [2]float64{}
 		if ready, err := m.take(it, known); err != nil || !ready {
-			copy(it.NextX(), m.now.x)
-			copy(it.NextY(), m.now.y)
-			return errors.Join(err, it.UseSteps(m.sizes[0], m.sizes[1], 0))
+			return errors.Join(err, m.leave(it, m.now.x, m.now.y))
 		}
 		m.pending, m.pass, m.tried, m.failed = true, known, 0, 0
 		if m.maxRadius = max(1, growth*float64(m.n())); m.whole() {
@@ -164,12 +162,17 @@ func (m *newton) end(it *bilevel.Iteration, x, y []float64, growth float64) erro
 	if m.done {
 		it.Arrive()
 	}
-	copy(it.NextX(), x)
-	copy(it.NextY(), y)
 	for _, s := range m.sides {
 		s.used = 0
 		s.aim(s.n + int(math.Ceil(growth*float64(s.n))))
 	}
+	return m.leave(it, x, y)
+}
+
+// leave writes the next iterate, and what Run.Tol needs.
+func (m *newton) leave(it *bilevel.Iteration, x, y []float64) error {
+	copy(it.NextX(), x)
+	copy(it.NextY(), y)
 	return it.UseSteps(m.sizes[0], m.sizes[1], 0)
 }
 
