@@ -234,11 +234,11 @@ func (f *Faulty[S]) GradG(gy, x, y []float64, phi []S) error {
 }
 
 func (f *Faulty[S]) CrossG(gxy *mat.Dense, x, y []float64, phi []S) error {
-	return f.spoil("H_xy", gxy.Row(1), f.Problem.CrossG(gxy, x, y, phi))
+	return f.spoil("H_xy", gxy.Row(min(1, gxy.Rows-1)), f.Problem.CrossG(gxy, x, y, phi))
 }
 
 func (f *Faulty[S]) HessG(gyy *mat.Sym, x, y []float64, phi []S) error {
-	return f.spoil("H_yy", gyy.Row(1), f.Problem.HessG(gyy, x, y, phi))
+	return f.spoil("H_yy", gyy.Row(min(1, gyy.N-1)), f.Problem.HessG(gyy, x, y, phi))
 }
 
 // GradXG is that of bilevel.UpperGradient. It panics where the problem is none.

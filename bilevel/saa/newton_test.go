@@ -45,6 +45,11 @@ func solved(t *testing.T, p bilevel.Problem, m bilevel.Method, o bilevel.Options
 	return s, r
 }
 
+func health(s *bilevel.Solver) bilevel.Health {
+	h, _ := s.Health()
+	return h
+}
+
 func stationary(t *testing.T, p bilevel.Truth, set bilevel.Set, x []float64, exact float64) {
 	t.Helper()
 	grad, to := make([]float64, len(x)), slices.Clone(x)
@@ -187,17 +192,12 @@ func TestNoAllocation(t *testing.T) {
 	}
 }
 
-type interrupting struct {
-	bilevel.Problem
-	calls, at int
-	cancel    func()
-}
-
-func (p *interrupting) GradG(gy, x, y []float64, phi []bilevel.Sample) error {
-	if p.calls++; p.calls == p.at {
-		p.cancel()
-	}
-	return p.Problem.GradG(gy, x, y, phi)
+// interrupting is p without products, and calls cancel at a call of GradG.
+func interrupting(p bilevel.Problem, at int, cancel func()) bilevel.Problem {
+	return &bileveltest.Faulty[bilevel.Sample]{Problem: p, Quantity: "g_y", After: at - 1, Fault: func([]float64) error {
+		cancel()
+		return nil
+	}}
 }
 
 // A run that is interrupted inside a long step, saved there and loaded, ends with the same bits.
@@ -220,12 +220,12 @@ func TestInterruptedInAStep(t *testing.T) {
 // resumes interrupts runs at calls of GradG, at least so many of them inside; it returns a whole run.
 func resumes(t *testing.T, q bilevel.Problem, m bilevel.Method, o bilevel.Options, run bilevel.Run, calls []int,
 	least int) *bilevel.Solver {
-	p := &interrupting{Problem: q} // hides products
+	p := interrupting(q, 0, func() {})
 	whole, want := solved(t, p, m, o, run)
 	steps := bileveltest.Must(bilevel.New(p, m, o))
 	for _, at := range calls {
 		ctx, cancel := context.WithCancel(t.Context())
-		s := bileveltest.Must(bilevel.New(&interrupting{Problem: q, at: at, cancel: cancel}, m, o))
+		s := bileveltest.Must(bilevel.New(interrupting(q, at, cancel), m, o))
 		r, err := s.Run(ctx, run)
 		if cancel(); err == nil {
 			continue
@@ -240,9 +240,7 @@ func resumes(t *testing.T, q bilevel.Problem, m bilevel.Method, o bilevel.Option
 		require.NoError(t, s.LoadFile(file))
 		again := bileveltest.Must(bilevel.New(p, m, o))
 		require.NoError(t, again.LoadFile(file))
-		before, _ := s.Health()
-		loaded, _ := again.Health()
-		assert.Equal(t, before.Gap, loaded.Gap, "Run.Gap must not stop on what a checkpoint left out")
+		assert.Equal(t, health(s).Gap, health(again).Gap, "Run.Gap must not stop on what a checkpoint left out")
 		for steps.K() <= s.K() {
 			require.NoError(t, steps.Step())
 		}
@@ -250,8 +248,7 @@ func resumes(t *testing.T, q bilevel.Problem, m bilevel.Method, o bilevel.Option
 		size, _ := steps.StepSizes()
 		alpha, _ := again.StepSizes()
 		assert.Equal(t, size, alpha, "at call %d", at)
-		before, _ = steps.Health()
-		loaded, _ = again.Health()
+		before, loaded := health(steps), health(again)
 		assert.Equal(t, []float64{before.StdErr, before.Gap}, []float64{loaded.StdErr, loaded.Gap}, "at call %d", at)
 		got := bileveltest.Must(again.Run(t.Context(), run))
 		assert.Equal(t, want.X, got.X, "at call %d", at)
@@ -299,7 +296,7 @@ func TestHealth(t *testing.T) {
 	within := 0
 	for seed := range uint64(40) {
 		s, _ := solved(t, p, saa.Newton{}, bilevel.Options{Seed: seed, X0: start(x, seed)}, bilevel.Run{Xi: 1000})
-		h, _ := s.Health()
+		h := health(s)
 		y := make([]float64, 10)
 		require.NoError(t, p.Solution(y, s.X()))
 		mat.Axpy(y, -1, s.Y())
@@ -391,7 +388,7 @@ func TestCentred(t *testing.T) {
 			}}))
 		n := []int{1, bilevel.Full}[seed/2%2]
 		ctx, cancel := context.WithCancel(t.Context()) // while the first samples are read
-		s := bileveltest.Must(bilevel.New(&interrupting{Problem: p, at: 6, cancel: cancel}, saa.Newton{}, bilevel.Options{Seed: seed, UpperBatch: n, LowerBatch: n}))
+		s := bileveltest.Must(bilevel.New(interrupting(p, 6, cancel), saa.Newton{}, bilevel.Options{Seed: seed, UpperBatch: n, LowerBatch: n}))
 		_, err := s.Run(ctx, bilevel.Run{Steps: 1000})
 		require.ErrorIs(t, err, context.Canceled)
 		r := bileveltest.Must(s.Run(t.Context(), bilevel.Run{Steps: 1000}))
@@ -421,8 +418,7 @@ func TestGapOnABall(t *testing.T) {
 	for seed := range uint64(20) {
 		s, r := solved(t, p, saa.Newton{}, bilevel.Options{Set: bilevel.Ball{Radius: 1}, Seed: seed}, bilevel.Run{Xi: 2000})
 		off += 2 + r.X[0] + r.X[1] + r.X[2] + r.X[3]
-		h, _ := s.Health()
-		told += h.Gap
+		told += health(s).Gap
 	}
 	assert.InDelta(t, 0, math.Log(off/told), math.Log(2))
 	far := bileveltest.Must(units.In(bileveltest.Must(quadratic.New(noisy(0.3, quadratic.Options{Dx: 4, Dy: 3}))),
@@ -454,20 +450,17 @@ func TestGapAtABound(t *testing.T) {
 		away, bow = 1, float64(seed/2%2)
 		set := [...]bilevel.Set{bilevel.UniformBox(1, 0, 1), bilevel.NonNegative{}}[seed%2]
 		s, _ := solved(t, p, saa.Newton{}, bilevel.Options{Set: set, X0: []float64{0.5}, Seed: seed}, bilevel.Run{Xi: 9000})
-		h, _ := s.Health()
-		assert.Less(t, h.Gap, 1e-5)
+		assert.Less(t, health(s).Gap, 1e-5)
 	}
 	away, bow = 0.05, 1 // its row is never asked
 	s, _ := solved(t, p, saa.Newton{}, bilevel.Options{Set: bilevel.UniformBox(1, 0, 1), X0: []float64{0}}, bilevel.Run{Xi: 9000})
-	h, _ := s.Health()
-	assert.Less(t, h.Gap, 0.01)
+	assert.Less(t, health(s).Gap, 0.01)
 	q := bileveltest.Must(quadratic.New(noisy(0.5, quadratic.Options{Dx: 3, Dy: 3})))
 	best, _ := q.Optimum()
 	for seed := range uint64(6) { // an entry that its bounds fix
 		set := bilevel.Box{Lo: []float64{-9, best[1], -9}, Hi: []float64{9, best[1], 9}}
 		s, _ := solved(t, q, saa.Newton{}, bilevel.Options{Set: set, Seed: seed}, bilevel.Run{Xi: 500})
-		h, _ := s.Health()
-		assert.Less(t, h.Gap, 1.0, "seed %d", seed)
+		assert.Less(t, health(s).Gap, 1.0, "seed %d", seed)
 	}
 }
 
