@@ -112,8 +112,8 @@ func (m *newton) flat() (list []int) {
 		open := x < hi && m.step.open(i) && (d == 0 && math.IsInf(lo, -1) || d < 0x1p-10*c.most[i] && x > lo)
 		off := open || m.step.lost(i, c.span[i], p.unit[i])
 		off = off || (p.c2[i] == 0 || acts == 0 && p.unit[i] > 0) && !m.whole() && x > lo && x < hi
-		curved := c.asked[i] > 0 && c.b.At(i, i)*p.norm > 0x1p10*was*c.most[i] || m.bottom(i)
-		if far := min(x-lo, hi-x); c.asked[i] > 0 && !math.IsInf(far, 1) { // on the way to its bound, as of log x or √x
+		curved := c.b.At(i, i)*p.norm > 0x1p10*was*c.most[i] || m.bottom(i)
+		if far := min(x-lo, hi-x); !math.IsInf(far, 1) { // on the way to its bound, as of log x or √x
 			curved = curved || c.b.At(i, i)*far*far > small*swing
 		}
 		if p.n[0]*p.n[1] > 0 && p.f2[i] == 0 && off && !curved {
@@ -126,7 +126,7 @@ func (m *newton) flat() (list []int) {
 // bottom says that x_i acts on y*, and f is at its minimum in what it acts on.
 func (m *newton) bottom(i int) bool {
 	p, c := m.now, m.curve
-	return p.size[i] == 0 && c.asked[i] > 0 && c.b.At(i, i) > 0 && p.effect(i) > 0x1p-10*c.most[i]
+	return p.size[i] == 0 && c.b.At(i, i) > 0 && p.effect(i) > 0x1p-10*c.most[i]
 }
 
 // leastErr is the standard error of wᵀHw/wᵀw, w = D·low, in the units of y.

@@ -252,10 +252,9 @@ func (m *newton) near() bool {
 
 // narrows says that x_i ends within a quarter of the distance to a bound that it had when read last: y* may be 1/x_i.
 func (m *newton) narrows() bool {
-	for i, s := range m.step.s {
+	for i, was := range m.now.refX {
 		lo, hi := m.step.bounds(i)
-		x, was := m.now.x[i]+s, m.now.refX[i]
-		if s < 0 && x-lo < (was-lo)/4 || s > 0 && hi-x < (hi-was)/4 {
+		if x := m.now.x[i] + m.step.s[i]; x-lo < (was-lo)/4 || hi-x < (hi-was)/4 {
 			return true
 		}
 	}

@@ -125,10 +125,8 @@ func (m Newton) start(it *bilevel.Iteration, long bool) (bilevel.Stepper, error)
 	return r, nil
 }
 
-// lockstep says that both kinds of samples come in alike, so that the sums can be carried.
-func (m *newton) lockstep() bool {
-	return !m.sides[0].whole() && !m.sides[1].whole() && m.sides[0].n == m.sides[1].n
-}
+// lockstep says that both kinds of samples come in, at ends of blocks as many of both, so that the sums can be carried.
+func (m *newton) lockstep() bool { return !m.sides[0].whole() && !m.sides[1].whole() }
 
 // Step draws a batch of each kind, and with the last one of a block follows the root of the sums.
 func (m *newton) Step(it *bilevel.Iteration) error {

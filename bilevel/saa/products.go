@@ -197,7 +197,7 @@ func (m *longX) move(it *bilevel.Iteration) (more bool, err error) {
 	if cut || m.short || value >= 0 {
 		m.told.Gap = math.Inf(1)
 	}
-	return m.whole() || !good || cut || -value > small*m.brought && !(sure && !cut && -value < 2*m.brought), err
+	return m.whole() || cut || -value > small*m.brought && !(sure && -value < 2*m.brought), err
 }
 
 // lengths writes ℓ at z, and the factor of g_yy.

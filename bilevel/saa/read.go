@@ -90,7 +90,7 @@ func (m *newton) settle(it *bilevel.Iteration, p, by *point, way float64) error 
 
 // read asks all samples at p, or the part, and solves the lower level.
 func (m *newton) read(it *bilevel.Iteration, p, by *point) error {
-	if m.partN > 0 && p != m.now {
+	if m.partN > 0 {
 		if err := m.askPart(it, p, p.x, p.y); err != nil {
 			return err
 		}

@@ -86,7 +86,7 @@ func (s *side) ready(again bool) bool {
 
 // each calls ask with groups of all samples so far and their weights. A nil group is the exact mean.
 func (s *side) each(most int, ask func(group []bilevel.Sample, weight float64) error) error {
-	if s.exact || s.hasMean && s.whole() {
+	if s.hasMean && s.whole() {
 		err := ask(nil, float64(s.n))
 		if s.exact || !errors.Is(err, bilevel.ErrNoExact) {
 			return err

@@ -182,7 +182,7 @@ func (m *newton) crossed() bool {
 
 // retreat goes back if z, which was not read, is beyond the domain. Else it returns err.
 func (m *newton) retreat(it *bilevel.Iteration, err error) error {
-	if !m.beyond(err) || !m.started || !m.now.carried() {
+	if !m.beyond(err) || !m.now.carried() {
 		return err
 	}
 	return m.back(it, m.now.refX, m.now.refY)
