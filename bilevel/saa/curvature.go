@@ -51,7 +51,8 @@ func newCurvature(dx, dy int) *curvature {
 		b: mat.NewDense(dx, dx), e: mat.NewDense(dx, dy), j: mat.NewDense(dx, dy), epoch: 2, asked: make([]int, dx),
 		known: make([]bool, dx), sub: *mat.NewSym(dx), work: *mat.NewDense(dx, dx),
 	}
-	zeros(dx, &c.span, &c.was[0], &c.was[1], &c.most, &c.best, &c.reach, &c.fx, &c.xv, &c.fx0, &c.xv0, &c.x, &c.col, &c.rem, &c.up)
+	zeros(dx, &c.span, &c.was[0], &c.was[1], &c.most, &c.best, &c.reach, &c.up)
+	zeros(dx, &c.fx, &c.xv, &c.fx0, &c.xv0, &c.x, &c.col, &c.rem)
 	zeros(dy, &c.fy, &c.hv, &c.fy0, &c.hv0, &c.y)
 	return c
 }

@@ -302,7 +302,8 @@ func TestHealthOnAFace(t *testing.T) {
 			return y.Shift(-1.9).SquaredNorm().Scale(0.5).Add(x.At(1).Neg().Exp())
 		}}))
 	for left, want := range map[int]error{math.MaxInt: nil, 8: errors.New("gone")} {
-		q := &bileveltest.Faulty[bilevel.Sample]{Problem: p, Quantity: "H_xy", After: left, Fault: func([]float64) error { return want }}
+		q := &bileveltest.Faulty[bilevel.Sample]{Problem: p, Quantity: "H_xy", After: left,
+			Fault: func([]float64) error { return want }}
 		s := bileveltest.Must(bilevel.New(q, saa.Newton{}, bilevel.Options{Set: bilevel.HalfSpace{A: []float64{1, 1}, B: 1}}))
 		r, err := s.Run(t.Context(), bilevel.Run{Xi: 8000, Progress: func(s *bilevel.Solver) bool {
 			h, _ := s.Health()
