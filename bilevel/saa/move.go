@@ -22,7 +22,7 @@ func (m *newton) block(it *bilevel.Iteration) error {
 	for more := true; more && m.failed < tries && (m.tried < tries || m.endless() && m.tried < 5*tries); {
 		var err error
 		if more, err = m.move(it); err != nil {
-			if err = m.retreat(it, err); err != nil {
+			if err = m.retreat(it, err, false); err != nil {
 				return err
 			}
 			more = true
@@ -113,7 +113,7 @@ func (m *newton) move(it *bilevel.Iteration) (more bool, err error) {
 		slack := m.endless() && !m.step.pressed && m.recent() // else stat is of far off
 		idle := poor || slack && -m.step.pred <= solved*stat  // not worth a reading
 		if idle && ahead > most && m.step.length > 0 {
-			share := math.Floor(64*min(1, max(0, most-gone)/m.step.length)) / 64 // of the same bits in all units
+			share := math.Floor(64*max(0, most-gone)/m.step.length) / 64 // of the same bits in all units
 			for i := range m.step.s {
 				m.step.s[i] *= share
 			}

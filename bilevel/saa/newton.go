@@ -125,7 +125,8 @@ func (m Newton) start(it *bilevel.Iteration, long bool) (bilevel.Stepper, error)
 	return r, nil
 }
 
-// lockstep says that both kinds of samples come in, at ends of blocks as many of both, so that the sums can be carried.
+// lockstep says that both kinds of samples come in, at ends of blocks as many of both, so that the
+// sums can be carried.
 func (m *newton) lockstep() bool { return !m.sides[0].whole() && !m.sides[1].whole() }
 
 // Step draws a batch of each kind, and with the last one of a block follows the root of the sums.
@@ -192,10 +193,8 @@ func (m *newton) take(it *bilevel.Iteration, again bool) (ready bool, err error)
 	for k, s := range m.sides {
 		m.credit += (m.Calls - 4) / 2 * float64(s.take(again))
 		if now := s.ready(again); len(s.wait) >= s.size || now {
-			if err := m.add(it, k); err != nil {
-				if err = m.home(it, s, m.retreat(it, err)); err != nil {
-					return false, err
-				}
+			if err := m.retreat(it, m.add(it, k), s.terms > 0); err != nil {
+				return false, err
 			}
 		}
 		ready = s.ready(again) && ready

@@ -120,8 +120,8 @@ func (s *step) find(c *curvature, p *point, radius, stat, rounding float64) {
 	for _, i := range c.free {
 		s.model += s.s[i] * mat.Dot(c.b.Row(i), s.s) / 2
 	}
-	if s.turned {
-		s.pred = min(s.pred, s.model)
+	if s.turned { // M ⪰ B
+		s.pred = s.model
 	}
 }
 

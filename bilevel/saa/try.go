@@ -180,20 +180,17 @@ func (m *newton) crossed() bool {
 	return false
 }
 
-// retreat goes back if z, which was not read, is beyond the domain. Else it returns err.
-func (m *newton) retreat(it *bilevel.Iteration, err error) error {
-	if !m.beyond(err) || !m.now.carried() {
-		return err
+// retreat goes back if z, which was not read, is beyond the domain, and if a new term of a sum has
+// no value there, either, settles y anew from where it started. Else it returns err.
+func (m *newton) retreat(it *bilevel.Iteration, err error, term bool) error {
+	p := m.now
+	if m.beyond(err) && p.carried() {
+		err = m.back(it, p.refX, p.refY)
 	}
-	return m.back(it, m.now.refX, m.now.refY)
-}
-
-// home settles y anew from where it started, if err is of a term of the sum s without a value where y is. Else it returns err.
-func (m *newton) home(it *bilevel.Iteration, s *side, err error) error {
-	if m.beyond(err) && m.started && s.terms > 0 {
-		copy(m.now.y, m.start0)
-		if m.checked, err = 0, m.read(it, m.now, m.now); err == nil { // the next step is read
-			err = m.settle(it, m.now, m.now, 0)
+	if m.beyond(err) && m.started && term {
+		copy(p.y, m.start0)
+		if m.checked, err = 0, m.read(it, p, p); err == nil { // the next step is read
+			err = m.settle(it, p, p, 0)
 		}
 	}
 	return err
@@ -204,13 +201,9 @@ func (m *newton) beyond(err error) bool {
 	if !errors.Is(err, bilevel.ErrDiverged) {
 		return errors.Is(err, bilevel.ErrDomain)
 	}
-	a := &m.asker
-	for _, v := range [][]float64{a.fx, a.fy, a.gy, a.yy.Data, a.xy.Data, a.r, a.t} {
-		if mat.NotFinite(v) >= 0 {
-			return false
-		}
-	}
-	return true
+	a := m.asker.vectors()
+	odd := func(v []float64) bool { return mat.NotFinite(v) >= 0 }
+	return !slices.ContainsFunc(append(a[:], m.asker.r, m.asker.t), odd)
 }
 
 // back goes back to (x, y), and reads all samples there again.
