@@ -23,7 +23,7 @@ const roundGain = 0.2
 // longX is Newton where x is long, see the package comment.
 type longX struct {
 	newton
-	all     *samples
+	it      *bilevel.Iteration
 	f       *implicit.Function // of all samples
 	box     bilevel.BoundedSet
 	x, y    []float64 // z
@@ -50,6 +50,8 @@ type longX struct {
 	cost    float64       // evaluations of a step for each of them
 	undone  bool          // the last step was taken back
 	waits   bool          // there is no y*(x) at z
+	err     error         // the first of the oracles in Solve
+	sum     []float64     // scratch of means
 	fell    float64       // what F has fallen by in the block
 	keep    float64       // Gap over fell
 	brought float64       // what the new samples brought: what a step at the root of the old would promise
@@ -64,13 +66,13 @@ func (m *newton) newLongX(it *bilevel.Iteration) (bilevel.Stepper, error) {
 		return nil, option.Bad("saa.Newton: Options.Set is %T, and dx %d: above %d it takes a bilevel.BoundedSet alone",
 			it.Set(), dx, mostOther)
 	}
-	w := &longX{newton: *m, box: box, xy: mat.NewDense(dx, dy), there: mat.NewDense(dx, dy), yy: mat.NewSym(dy)}
+	w := &longX{newton: *m, it: it, box: box, xy: mat.NewDense(dx, dy), there: mat.NewDense(dx, dy), yy: mat.NewSym(dy)}
 	w.held, w.flat = make([]bool, dx), make([]bool, dx)
 	zeros(dy, &w.y, &w.ty, &w.gy, &w.hy, &w.ym, &w.yb)
 	zeros(dx, &w.x, &w.h, &w.was, &w.tx, &w.th, &w.unit, &w.most, &w.f2, &w.c2)
 	zeros(dx, &w.out, &w.s, &w.bs, &w.d, &w.bd, &w.r, &w.p, &w.q, &w.lo, &w.hi)
-	w.all = &samples{long: w, it: it, sum: make([]float64, max(dx*dy, dy*dy, dx+dy))}
-	w.f = implicit.New(w.all)
+	zeros(max(dx*dy, dy*dy, dx+dy), &w.sum)
+	w.f = implicit.New(w)
 	w.f.Reach = w.difference
 	of := map[string]*[]float64{"f_x": &w.fx, "g_xy v": &w.gv, "H_yy⁻¹f_y": &w.v}
 	w.f.Vectors(func(name string, v []float64) {
@@ -107,7 +109,7 @@ func (m *longX) Step(it *bilevel.Iteration) error {
 		was := *m
 		copy(m.yb, m.y)
 		var err error
-		if more, err = m.move(it); err != nil {
+		if more, err = m.move(); err != nil {
 			*m, m.current = was, false
 			copy(m.y, m.yb)
 			return err
@@ -137,7 +139,7 @@ func (m *longX) afford() {
 	}
 }
 
-func (m *longX) move(it *bilevel.Iteration) (more bool, err error) {
+func (m *longX) move() (more bool, err error) {
 	if !m.current {
 		credit := m.credit
 		err = m.gradient(m.h, m.x, m.y)
@@ -149,7 +151,7 @@ func (m *longX) move(it *bilevel.Iteration) (more bool, err error) {
 		}
 	}
 	if err == nil {
-		err = m.lengths(it)
+		err = m.lengths()
 	}
 	if err != nil {
 		return false, err
@@ -201,10 +203,10 @@ func (m *longX) move(it *bilevel.Iteration) (more bool, err error) {
 }
 
 // lengths writes ℓ at z, and the factor of g_yy.
-func (m *longX) lengths(it *bilevel.Iteration) error {
+func (m *longX) lengths() error {
 	clear(m.c2)
-	err := m.all.mean(1, m.xy.Data, nil, func(g []bilevel.Sample) error {
-		err := it.Oracle().CrossG(m.xy, m.x, m.y, g)
+	err := m.mean(1, m.xy.Data, nil, func(g []bilevel.Sample) error {
+		err := m.it.Oracle().CrossG(m.xy, m.x, m.y, g)
 		for i := range m.c2 {
 			m.c2[i] += float64(len(g)) * float64(len(g)) * m.square(m.xy.Row(i))
 		}
@@ -258,9 +260,9 @@ func (m *longX) shorten() error {
 				}
 				m.p[i], m.tx[i] = p, x+p
 			}
-			if err = m.all.GradF(d, m.ty, m.tx, m.y, nil); err == nil {
-				err = m.all.mean(1, m.there.Data, nil, func(g []bilevel.Sample) error {
-					return m.all.it.Oracle().CrossG(m.there, m.tx, m.y, g)
+			if err = m.GradF(d, m.ty, m.tx, m.y, nil); err == nil {
+				err = m.mean(1, m.there.Data, nil, func(g []bilevel.Sample) error {
+					return m.it.Oracle().CrossG(m.there, m.tx, m.y, g)
 				})
 				mat.MulVec(m.q, m.there, m.v)
 			}
@@ -490,10 +492,10 @@ func (m *longX) gradient(h, x, y []float64) error {
 	if m.whole() {
 		tol = 0
 	}
-	m.all.err = nil
+	m.err = nil
 	err := m.f.Solve(y, x, tol)
-	if m.all.err != nil { // Solve takes it for a step that is too long
-		return m.all.err
+	if m.err != nil { // Solve takes it for a step that is too long
+		return m.err
 	}
 	if err == nil {
 		_, err = m.f.Gradient(h, x, y)
