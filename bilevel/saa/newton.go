@@ -227,15 +227,10 @@ func (m *newton) State(t *bilevel.State) {
 	}
 	m.now.State(t)
 	m.curve.State(t)
-	for _, f := range []*bool{&m.started, &m.done, &m.pending, &m.pass, &m.redo} {
-		t.Flag(f)
-	}
+	each(t.Flag, &m.started, &m.done, &m.pending, &m.pass, &m.redo)
 	t.Floats(m.sizes[:], m.since[0], m.since[1], m.groups[:])
-	for _, n := range []*int{&m.tried, &m.failed, &m.readN, &m.askedN, &m.stalls} {
-		t.Count(n)
-	}
-	for _, v := range []*float64{&m.radius, &m.maxRadius, &m.least, &m.checked, &m.missRate, &m.missBend, &m.lastStat, &m.credit, &m.rough, &m.scaleF, &m.mostF,
-		&m.told.Lower, &m.told.Gradient, &m.told.StdErr, &m.told.Gap, &m.falls, &m.told.Clipped} {
-		t.Float(v)
-	}
+	each(t.Count, &m.tried, &m.failed, &m.readN, &m.askedN, &m.stalls)
+	each(t.Float, &m.radius, &m.maxRadius, &m.least, &m.checked, &m.missRate, &m.missBend, &m.lastStat)
+	each(t.Float, &m.credit, &m.rough, &m.scaleF, &m.mostF, &m.told.Lower, &m.told.Gradient)
+	each(t.Float, &m.told.StdErr, &m.told.Gap, &m.falls, &m.told.Clipped)
 }

@@ -471,19 +471,13 @@ func (m *longX) State(t *bilevel.State) {
 		s.State(t)
 	}
 	t.Floats(m.x, m.y, m.was, m.most, m.sizes[:])
-	for _, f := range []*bool{&m.started, &m.done, &m.pending, &m.pass, &m.undone, &m.waits} {
-		t.Flag(f)
-	}
+	each(t.Flag, &m.started, &m.done, &m.pending, &m.pass, &m.undone, &m.waits)
 	for i := range m.flat {
 		t.Flag(&m.flat[i])
 	}
-	for _, n := range []*int{&m.tried, &m.readN, &m.asks, &m.stalls} {
-		t.Count(n)
-	}
-	for _, v := range []*float64{&m.radius, &m.credit, &m.norm, &m.cost, &m.brought, &m.fell, &m.keep, &m.swing, &m.least, &m.top,
-		&m.told.Gradient, &m.told.StdErr, &m.told.Gap, &m.falls} {
-		t.Float(v)
-	}
+	each(t.Count, &m.tried, &m.readN, &m.asks, &m.stalls)
+	each(t.Float, &m.radius, &m.credit, &m.norm, &m.cost, &m.brought, &m.fell, &m.keep, &m.swing)
+	each(t.Float, &m.least, &m.top, &m.told.Gradient, &m.told.StdErr, &m.told.Gap, &m.falls)
 }
 
 // gradient settles y and writes h at x.

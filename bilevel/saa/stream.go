@@ -147,10 +147,7 @@ func (s *side) whole() bool { return s.exact || s.terms > 0 && uint64(s.n) == s.
 
 func (s *side) State(t *bilevel.State) {
 	s.order.State(t)
-	t.Count(&s.n)
-	t.Count(&s.goal)
-	t.Count(&s.used)
-	t.Count(&s.size)
+	each(t.Count, &s.n, &s.goal, &s.used, &s.size)
 	t.Flag(&s.hasMean)
 	n := len(s.wait)
 	t.Count(&n)

@@ -61,6 +61,13 @@ func zeros(n int, vectors ...*[]float64) {
 	}
 }
 
+// each visits numbers or flags one by one.
+func each[T any](visit func(*T), list ...*T) {
+	for _, v := range list {
+		visit(v)
+	}
+}
+
 // begin empties the sums, to read at (x, y).
 func (p *point) begin() {
 	before := p.second
