@@ -31,7 +31,6 @@ type curvature struct {
 
 	fx, fy, hv, xv     []float64
 	fx0, fy0, hv0, xv0 []float64 // the same at the point itself
-	x, y               []float64
 
 	free    []int
 	partial bool      // entries that may move are left out of free
@@ -52,8 +51,8 @@ func newCurvature(dx, dy int) *curvature {
 		known: make([]bool, dx), sub: *mat.NewSym(dx), work: *mat.NewDense(dx, dx),
 	}
 	zeros(dx, &c.span, &c.was[0], &c.was[1], &c.most, &c.best, &c.reach, &c.up)
-	zeros(dx, &c.fx, &c.xv, &c.fx0, &c.xv0, &c.x, &c.col, &c.rem)
-	zeros(dy, &c.fy, &c.hv, &c.fy0, &c.hv0, &c.y)
+	zeros(dx, &c.fx, &c.xv, &c.fx0, &c.xv0, &c.col, &c.rem)
+	zeros(dy, &c.fy, &c.hv, &c.fy0, &c.hv0)
 	return c
 }
 
@@ -69,7 +68,10 @@ func (m *newton) faded(i int) (share [2]float64) {
 }
 
 // rowSamples is the number of samples that rows are asked of, at least.
-func (c *curvature) rowSamples(dx int) int { return max(4*(dx+len(c.y)), c.n/(4*dx)) }
+func (c *curvature) rowSamples() int {
+	dx, dy := c.e.Rows, c.e.Cols
+	return max(4*(dx+dy), c.n/(4*dx))
+}
 
 // drift is ‖(CᵀEᵀ + EC)s‖_M⁻¹/‖s‖_M of the package comment.
 func (m *newton) drift() float64 {
@@ -90,7 +92,7 @@ func (m *newton) drift() float64 {
 
 // learn asks for the missing rows of B and E of free entries, by differences over most samples.
 func (m *newton) learn(it *bilevel.Iteration, most int) (asked bool, err error) {
-	c, p := m.curve, m.now
+	c, p, t := m.curve, m.now, m.to
 	cost := 0
 	for _, i := range c.free {
 		if share := m.faded(i); slices.Min(share[:]) < weak || slices.Max(share[:]) > 1/weak { // as where y* turns
@@ -105,7 +107,7 @@ func (m *newton) learn(it *bilevel.Iteration, most int) (asked bool, err error) 
 	}
 	c.fresh = true
 	m.credit -= float64(3*cost+3) * float64(min(most, m.sides[1].n))
-	if err := m.ask(it, c.fx0, c.fy0, c.hv0, c.xv0, m.to.xy, p.x, p.y, most); err != nil {
+	if err := m.ask(it, c.fx0, c.fy0, c.hv0, c.xv0, t.xy, p.x, p.y, most); err != nil {
 		return true, err
 	}
 	for _, i := range c.free {
@@ -118,17 +120,17 @@ func (m *newton) learn(it *bilevel.Iteration, most int) (asked bool, err error) 
 			eps = -eps
 		}
 		for ; ; eps /= -8 { // ℓ_i may lead where f and g have no value, or another slope
-			copy(c.x, p.x)
-			copy(c.y, p.y)
-			if c.x[i] += eps; c.x[i] == p.x[i] { // as rounded
+			copy(t.x, p.x)
+			copy(t.y, p.y)
+			if t.x[i] += eps; t.x[i] == p.x[i] { // as rounded
 				return true, bilevel.ErrDomain
 			}
-			if c.x[i] < lo || c.x[i] > hi {
+			if t.x[i] < lo || t.x[i] > hi {
 				continue
 			}
-			eps = c.x[i] - p.x[i]
-			mat.Axpy(c.y, eps, p.jt.Row(i))
-			err = m.ask(it, c.fx, c.fy, c.hv, c.xv, m.to.jt, c.x, c.y, most)
+			eps = t.x[i] - p.x[i]
+			mat.Axpy(t.y, eps, p.jt.Row(i))
+			err = m.ask(it, c.fx, c.fy, c.hv, c.xv, t.jt, t.x, t.y, most)
 			if err == nil && !m.leaves(i, eps) {
 				break
 			}
@@ -337,13 +339,13 @@ func (c *curvature) State(t *bilevel.State) {
 	}
 }
 
-// norm is ‖a + b‖ in M over the free entries; b may be nil.
-func (c *curvature) norm(a, b, unit []float64) float64 {
+// norm is ‖x + s − from‖ in M over the free entries; s may be nil.
+func (c *curvature) norm(p *point, from, s []float64) float64 {
 	sub, v, mv := c.sub.View(0, len(c.free)), c.col[:len(c.free)], c.rem[:len(c.free)]
 	for k, i := range c.free {
-		v[k] = a[i] / unit[i]
-		if b != nil {
-			v[k] += b[i] / unit[i]
+		v[k] = (p.x[i] - from[i]) / p.unit[i]
+		if s != nil {
+			v[k] += s[i] / p.unit[i]
 		}
 	}
 	mat.MulVecSym(mv, &sub, v)

@@ -106,10 +106,9 @@ func (m *newton) move(it *bilevel.Iteration) (more bool, err error) {
 		m.done = true
 		return false, nil
 	}
-	subtract(c.x, p.x, p.refX)
-	gone := c.norm(c.x, nil, p.unit)
+	gone := c.norm(p, p.refX, nil)
 	if most := m.unread(stat); m.lockstep() && most > 0 && !p.leaps() {
-		ahead := c.norm(c.x, m.step.s, p.unit)
+		ahead := c.norm(p, p.refX, m.step.s)
 		slack := m.endless() && !m.step.pressed && m.recent() // else stat is of far off
 		idle := poor || slack && -m.step.pred <= solved*stat  // not worth a reading
 		if idle && ahead > most && m.step.length > 0 {
@@ -270,9 +269,8 @@ func (m *newton) share(stat float64) int {
 	if !m.lockstep() || p.n != [2]float64{float64(n), float64(n)} || n >= reread*m.readN || !m.near() {
 		return 0
 	}
-	subtract(c.x, p.x, p.readX)
-	way := c.norm(c.x, m.step.s, p.unit)
-	need := max(float64(c.rowSamples(len(p.x))), max(1, m.rough)*way*way/(partly*partly*max(stat, -m.step.pred)))
+	way := c.norm(p, p.readX, m.step.s)
+	need := max(float64(c.rowSamples()), max(1, m.rough)*way*way/(partly*partly*max(stat, -m.step.pred)))
 	if need > float64(n)/4 {
 		m.rough /= 2 // which a part alone can tell
 		return 0
@@ -327,8 +325,7 @@ func (m *newton) remains() float64 {
 // bend sees that B and E are known along the free entries, and says whether it asked for them. Where
 // there is no credit, entries without them stay.
 func (m *newton) bend(it *bilevel.Iteration, poor bool) (asked bool, err error) {
-	c, p := m.curve, m.now
-	n := m.n()
+	c, n := m.curve, m.n()
 	c.partial = false
 	if poor {
 		all := len(c.free)
@@ -342,7 +339,7 @@ func (m *newton) bend(it *bilevel.Iteration, poor bool) (asked bool, err error) 
 	}
 	most := math.MaxInt
 	if !m.whole() {
-		most = c.rowSamples(len(p.x))
+		most = c.rowSamples()
 	}
 	return m.learn(it, most)
 }

@@ -314,9 +314,7 @@ func (m *longX) normH(y []float64) float64 {
 // square is that of a row of g_xy, where y_j is scaled by (g_yy)_jj^−½.
 func (m *longX) square(row []float64) (sum float64) {
 	for j, v := range row {
-		if d := m.yy.At(j, j); d > 0 {
-			sum += v / d * v
-		}
+		sum += v / m.yy.At(j, j) * v
 	}
 	return sum
 }

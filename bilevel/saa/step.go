@@ -115,7 +115,7 @@ func (s *step) find(c *curvature, p *point, radius, stat, rounding float64) {
 		s.pressed = s.pressed || math.Abs(s.s[i]) >= 0.99*radius*p.sure[i]*p.unit[i]
 	}
 	linear := mat.Dot(p.h, s.s)
-	s.length = c.norm(s.s, nil, p.unit)
+	s.length = c.norm(p, p.x, s.s)
 	s.pred, s.model = linear+s.length*s.length/2, linear
 	for _, i := range c.free {
 		s.model += s.s[i] * mat.Dot(c.b.Row(i), s.s) / 2
