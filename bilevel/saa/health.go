@@ -9,12 +9,12 @@ import (
 	"stable/mat"
 )
 
-// unknown is what Health tells before anything is known.
+// unknown is what Health tells at first.
 func unknown() bilevel.Health {
 	return bilevel.Health{LowerBound: math.NaN(), Least: math.NaN(), LeastErr: math.NaN(), Gap: math.Inf(1)}
 }
 
-// tell notes at the end of a block what Health needs of it.
+// tell notes the block for Health.
 func (m *newton) tell() {
 	p, c, h := m.now, m.curve, unknown()
 	h.Lower = mat.Norm(p.u)

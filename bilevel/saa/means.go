@@ -7,7 +7,7 @@ import (
 	"stable/mat"
 )
 
-// Dims and the methods below make m the problem whose exact means are those of all samples so far.
+// Dims and those below make m the problem whose exact means are those of all samples so far.
 func (m *longX) Dims() (dx, dy int) { return m.it.Dims() }
 
 func (m *longX) Streams() (upper, lower uint64) { return 0, 0 }

@@ -354,7 +354,7 @@ func (m *newton) covariance(i, j int) (sum float64) {
 	return sum
 }
 
-// stat is that of the package comment: an eigenvector of M counts less where the samples leave x unknown along it.
+// stat is that of the package comment.
 func (m *newton) stat() float64 {
 	c, p := m.curve, m.now
 	n := len(c.free)

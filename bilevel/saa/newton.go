@@ -67,7 +67,7 @@ type newton struct {
 	partN          int            // samples of the part that a step is read on; 0: all
 	rough          float64        // D of share
 	told           bilevel.Health // of the last block
-	falls          float64        // what F may fall by where it curves down, beyond noise
+	falls          float64        // what F may fall by where it curves down
 	radius         float64        // Δ
 	maxRadius      float64        // Δ at most, in the block: few samples may say that F falls for ever
 	askedN         int            // N when old samples were asked last
@@ -125,8 +125,7 @@ func (m Newton) start(it *bilevel.Iteration, long bool) (bilevel.Stepper, error)
 	return r, nil
 }
 
-// lockstep says that both kinds of samples come in, at ends of blocks as many of both, so that the
-// sums can be carried.
+// lockstep says that both kinds of samples come in, alike, so that the sums can be carried.
 func (m *newton) lockstep() bool { return !m.sides[0].whole() && !m.sides[1].whole() }
 
 // Step draws a batch of each kind, and with the last one of a block follows the root of the sums.
@@ -168,7 +167,7 @@ func (m *newton) end(it *bilevel.Iteration, x, y []float64, growth float64) erro
 	return m.leave(it, x, y)
 }
 
-// leave writes the next iterate, and what Run.Tol needs.
+// leave writes the next iterate.
 func (m *newton) leave(it *bilevel.Iteration, x, y []float64) error {
 	copy(it.NextX(), x)
 	copy(it.NextY(), y)

@@ -192,7 +192,7 @@ func TestNoAllocation(t *testing.T) {
 	}
 }
 
-// interrupting is p without products, and calls cancel at a call of GradG.
+// interrupting hides products, and calls cancel at a call of GradG.
 func interrupting(p bilevel.Problem, at int, cancel func()) bilevel.Problem {
 	return &bileveltest.Faulty[bilevel.Sample]{Problem: p, Quantity: "g_y", After: at - 1, Fault: func([]float64) error {
 		cancel()

@@ -50,7 +50,7 @@ type longX struct {
 	cost    float64       // evaluations of a step for each of them
 	undone  bool          // the last step was taken back
 	waits   bool          // there is no y*(x) at z
-	err     error         // the first of the oracles in Solve
+	err     error         // the first of Solve
 	sum     []float64     // scratch of means
 	fell    float64       // what F has fallen by in the block
 	keep    float64       // Gap over fell

@@ -94,7 +94,7 @@ func (s *side) each(most int, ask func(group []bilevel.Sample, weight float64) e
 		s.hasMean = false
 	}
 	n := min(s.n, most)
-	size := min(max(n/64, 1), largest) // samples that are asked at once
+	size := min(max(n/64, 1), largest) // asked at once
 	s.past.Rewind()
 	for at := 0; at < n; at += size {
 		k := min(size, n-at)

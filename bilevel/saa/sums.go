@@ -61,7 +61,6 @@ func zeros(n int, vectors ...*[]float64) {
 	}
 }
 
-// each visits numbers or flags one by one.
 func each[T any](visit func(*T), list ...*T) {
 	for _, v := range list {
 		visit(v)
@@ -128,8 +127,7 @@ func (t *totals) vectors() [5][]float64 {
 	return [...][]float64{t.fx, t.fy, t.gy, t.yy.Data, t.xy.Data}
 }
 
-// sideOf says of each of these vectors which kind of samples it is of.
-var sideOf = [5]int{0, 0, 1, 1, 1}
+var sideOf = [5]int{0, 0, 1, 1, 1} // of these
 
 // asker asks groups of samples, whose means totals are, and adds what they say to sums.
 type asker struct {
