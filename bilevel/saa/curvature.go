@@ -24,7 +24,6 @@ type curvature struct {
 	reach []float64    // how far x_i alone goes until its row of g_xy changes by its length, or f_x is 0; 0: not known, or X has a width
 	was   [2][]float64 // what acts was when they were asked
 	span  []float64    // the largest |x_i| that steps reached; effects that are rounding there are none
-	drift float64      // of the last step
 	fresh bool         // rows were asked since the last good step
 	j     *mat.Dense   // Jᵀ when they were asked
 	n     int          // samples that there were then; 0: none

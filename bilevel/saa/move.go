@@ -97,7 +97,8 @@ func (m *newton) move(it *bilevel.Iteration) (more bool, err error) {
 	}
 	noise := m.lastStat
 	m.lastStat = stat
-	if c.drift = m.drift(); c.drift > drifted && !poor && !m.whole() {
+	drift := m.drift()
+	if drift > drifted && !poor && !m.whole() {
 		c.epoch++
 		m.askedN = m.n()
 		return m.move(it)
@@ -107,7 +108,7 @@ func (m *newton) move(it *bilevel.Iteration) (more bool, err error) {
 		return false, nil
 	}
 	gone := c.norm(p, p.refX, nil)
-	if most := m.unread(stat); m.lockstep() && most > 0 && !p.leaps() {
+	if most := m.unread(stat, drift); m.lockstep() && most > 0 && !p.leaps() {
 		ahead := c.norm(p, p.refX, m.step.s)
 		slack := m.endless() && !m.step.pressed && m.recent() // else stat is of far off
 		idle := poor || slack && -m.step.pred <= solved*stat  // not worth a reading
@@ -212,7 +213,7 @@ func (s *step) lost(i int, span, unit float64) bool {
 }
 
 // unread is how far x may go from x_r, in M, without a reading.
-func (m *newton) unread(stat float64) float64 {
+func (m *newton) unread(stat, drift float64) float64 {
 	if m.checked == 0 || m.n() >= reread*m.readN && !m.askedLately() {
 		return 0
 	}
@@ -220,7 +221,7 @@ func (m *newton) unread(stat float64) float64 {
 	if m.askedLately() { // so that nothing is read
 		far = max(far, 2*math.Sqrt(stat*float64(m.n())/float64(m.readN)))
 	}
-	return min(far, max(q/m.missRate, math.Sqrt(q/m.missBend)), q/m.curve.drift)
+	return min(far, max(q/m.missRate, math.Sqrt(q/m.missBend)), q/drift)
 }
 
 // recent says that samples since all were read tell a quarter of the variance of h, by the diagonal of B.

@@ -162,7 +162,7 @@ func (s *step) alongFace(free []int, p *point, lip, value float64) float64 {
 		s.faceDim = 0
 		return value
 	}
-	red := s.red.View(0, k)
+	red := s.sym.View(0, k)
 	for a := range k {
 		mat.MulVecSym(to, &q.A, pi.Row(a))
 		for b := range a + 1 {
@@ -230,7 +230,7 @@ func (s *step) curvesDown(c *curvature) bool {
 	if s.faceDim <= 0 {
 		return s.faceDim < 0
 	}
-	pi, red, to := s.pi.View(0, 0, s.faceDim, len(c.free)), s.red.View(0, s.faceDim), s.r[:s.faceDim]
+	pi, red, to := s.pi.View(0, 0, s.faceDim, len(c.free)), s.sym.View(0, s.faceDim), s.r[:s.faceDim]
 	red.Zero()
 	for e, l := range c.eig.Values() {
 		mat.MulVec(to, &pi, c.vector(e))

@@ -31,7 +31,7 @@ type step struct {
 	pi         mat.Dense // its first rows span the face that s ends on
 	bent       []float64 // by how much it curves along each
 	faceDim    int       // how many; -1: not known
-	sym, red   mat.Sym
+	sym        mat.Sym
 	eig        eig.Symmetric
 }
 
@@ -42,7 +42,7 @@ func newStep(set bilevel.Set, dx int) step {
 	s.metric, _ = set.(bilevel.MetricSet)
 	if s.box == nil {
 		zeros(dx, &s.w, &s.t, &s.r, &s.a, &s.bent, &s.unit, &s.k)
-		s.pi, s.sym, s.red = *mat.NewDense(dx, dx), *mat.NewSym(dx), *mat.NewSym(dx)
+		s.pi, s.sym = *mat.NewDense(dx, dx), *mat.NewSym(dx)
 	}
 	return s
 }
