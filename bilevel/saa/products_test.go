@@ -302,33 +302,25 @@ func (p *rare) draw(s bilevel.Sample, kind uint64) (m float64, n [2]float64) {
 func (p *rare) Dims() (dx, dy int)             { return 2, 2 }
 func (p *rare) Streams() (upper, lower uint64) { return p.terms, p.terms }
 
-func (p *rare) each(batch []bilevel.Sample, visit func(s bilevel.Sample, w float64)) error {
-	if len(batch) == 0 && p.terms == 0 {
-		return bilevel.ErrNoExact
-	}
-	for s, w := range bilevel.Each(batch, int(p.terms)) {
-		visit(s, w)
+func (p *rare) GradF(fx, fy, _, y []float64, xi []bilevel.Sample) error {
+	clear(fx)
+	clear(fy)
+	for s, w := range bilevel.Each(xi, int(p.terms)) {
+		_, e := p.draw(s, 'x')
+		fy[0] += w * (y[0] - 1 - e[0])
+		fy[1] += w * (y[1] - 2 - e[1])
 	}
 	return nil
 }
 
-func (p *rare) GradF(fx, fy, _, y []float64, xi []bilevel.Sample) error {
-	clear(fx)
-	clear(fy)
-	return p.each(xi, func(s bilevel.Sample, w float64) {
-		_, e := p.draw(s, 'x')
-		fy[0] += w * (y[0] - 1 - e[0])
-		fy[1] += w * (y[1] - 2 - e[1])
-	})
-}
-
 func (p *rare) GradG(gy, x, y []float64, phi []bilevel.Sample) error {
 	clear(gy)
-	return p.each(phi, func(s bilevel.Sample, w float64) {
+	for s, w := range bilevel.Each(phi, int(p.terms)) {
 		m, b := p.draw(s, 'y')
 		gy[0] += w * (y[0] - x[0] - b[0])
 		gy[1] += w * (y[1] - m*(x[1]+b[1]))
-	})
+	}
+	return nil
 }
 
 func (p *rare) HessG(h *mat.Sym, _, _ []float64, _ []bilevel.Sample) error {
@@ -340,11 +332,12 @@ func (p *rare) HessG(h *mat.Sym, _, _ []float64, _ []bilevel.Sample) error {
 
 func (p *rare) CrossG(c *mat.Dense, _, _ []float64, phi []bilevel.Sample) error {
 	c.Zero()
-	return p.each(phi, func(s bilevel.Sample, w float64) {
+	for s, w := range bilevel.Each(phi, int(p.terms)) {
 		m, _ := p.draw(s, 'y')
 		c.Row(0)[0] -= w
 		c.Row(1)[1] -= w * m
-	})
+	}
+	return nil
 }
 
 // Rare events of any weight diverge no run, as a stream and as a sum, with and without a box. From 40

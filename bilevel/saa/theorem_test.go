@@ -90,17 +90,12 @@ func counts(past *bilevel.Past, p bilevel.Problem, n int) []float64 {
 
 type spy struct {
 	Newton
-	at **newton
 	it **bilevel.Iteration
 }
 
 func (s spy) Start(it *bilevel.Iteration) (bilevel.Stepper, error) {
-	st, err := s.Newton.Start(it)
-	*s.at, _ = st.(*newton)
-	if s.it != nil {
-		*s.it = it
-	}
-	return st, err
+	*s.it = it
+	return s.Newton.Start(it)
 }
 
 func rows(seed uint64, y ...float64) *data.Data {
@@ -152,13 +147,14 @@ func theorems(t *testing.T) []*theorem {
 	return all
 }
 
-func (c *theorem) root(t *testing.T, p bilevel.Problem, x, y []float64) (m *newton) {
-	s := bileveltest.Must(bilevel.New(p, spy{at: &m}, bilevel.Options{X0: x, Y0: y, Set: c.set, UpperBatch: bilevel.Full, LowerBatch: bilevel.Full}))
+func (c *theorem) root(t *testing.T, p bilevel.Problem, x, y []float64) *newton {
+	s := bileveltest.Must(bilevel.New(p, Newton{}, bilevel.Options{X0: x, Y0: y, Set: c.set,
+		UpperBatch: bilevel.Full, LowerBatch: bilevel.Full}))
 	r := bileveltest.Must(s.Run(t.Context(), bilevel.Run{Steps: 100}))
 	require.Equal(t, bilevel.Arrived, r.Reason)
 	copy(x, r.X)
 	copy(y, r.Y)
-	return m
+	return s.Stepper().(*newton)
 }
 
 // seen is what runs show at the end of a block, in the mean; N samples, and x̂ is the root of their equations.
@@ -175,8 +171,8 @@ type seen struct {
 
 // run adds to sum what is seen at the end of the first blocks of marks samples.
 func (c *theorem) run(t *testing.T, seed uint64, share float64, marks []int, sum []seen) {
-	var m *newton
-	s := bileveltest.Must(bilevel.New(stream.Of(c.p), spy{at: &m}, bilevel.Options{Seed: seed, Set: c.set, UpperBatch: 64, LowerBatch: 64}))
+	s := bileveltest.Must(bilevel.New(stream.Of(c.p), Newton{}, bilevel.Options{Seed: seed, Set: c.set, UpperBatch: 64, LowerBatch: 64}))
+	m := s.Stepper().(*newton)
 	require.NoError(t, s.Step())
 	last, blocks, bound := 0, 0.0, 0.0
 	for at := 0; at < len(marks); {
@@ -270,10 +266,10 @@ func TestTheorem(t *testing.T) {
 
 func after(t *testing.T, of int, seed, xi uint64) (m *newton, it *bilevel.Iteration) {
 	c := theorems(t)[of]
-	s := bileveltest.Must(bilevel.New(stream.Of(c.p), spy{at: &m, it: &it}, bilevel.Options{Seed: seed, Set: c.set,
+	s := bileveltest.Must(bilevel.New(stream.Of(c.p), spy{it: &it}, bilevel.Options{Seed: seed, Set: c.set,
 		UpperBatch: 64, LowerBatch: 64}))
 	_ = bileveltest.Must(s.Run(t.Context(), bilevel.Run{Xi: xi}))
-	return m, it
+	return s.Stepper().(*newton), it
 }
 
 // A part of the samples finds the h⁺ of all, to the error that it tells.
@@ -364,7 +360,8 @@ func TestPartTakesABadStepBack(t *testing.T) {
 
 // A part that has no value at z_r, where not all of it were asked, ends no run, and sends none back there.
 func TestPartBeyondTheDomain(t *testing.T) {
-	m, z := new(newton), []float64(nil)
+	var m *newton
+	var z []float64
 	p := &bileveltest.Faulty[bilevel.Sample]{Problem: stream.Of(theorems(t)[2].p), Quantity: "f_x", Fault: func([]float64) error {
 		part := m.partN > 0 && m.now.part.n[0] == 0 && m.now.carried()
 		if part {
@@ -375,7 +372,9 @@ func TestPartBeyondTheDomain(t *testing.T) {
 		}
 		return nil
 	}}
-	_ = bileveltest.Must(bileveltest.Must(bilevel.New(p, spy{at: &m}, bilevel.Options{})).Run(t.Context(), bilevel.Run{Xi: 1000}))
+	s := bileveltest.Must(bilevel.New(p, Newton{}, bilevel.Options{}))
+	m = s.Stepper().(*newton)
+	_ = bileveltest.Must(s.Run(t.Context(), bilevel.Run{Xi: 1000}))
 	assert.NotNil(t, z)
 }
 
@@ -477,11 +476,11 @@ func TestBack(t *testing.T) {
 // In another set, a step that is 0 because the trust region is short is no arrival.
 func TestShortRegionIsNoArrival(t *testing.T) {
 	p := bileveltest.Must(quadratic.New(quadratic.Options{Seed: 3}))
-	var m *newton
 	var it *bilevel.Iteration
-	s := bileveltest.Must(bilevel.New(p, spy{at: &m, it: &it}, bilevel.Options{
+	s := bileveltest.Must(bilevel.New(p, spy{it: &it}, bilevel.Options{
 		Set: bilevel.Ball{Center: make([]float64, 10), Radius: 9}, UpperBatch: bilevel.Full, LowerBatch: bilevel.Full}))
 	_ = bileveltest.Must(s.Run(t.Context(), bilevel.Run{Steps: 1}))
+	m := s.Stepper().(*newton)
 	m.done = false
 	for i := range m.now.x {
 		m.now.x[i] = 1 + float64(i)/16
