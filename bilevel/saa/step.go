@@ -73,7 +73,8 @@ func (s *step) follow(y []float64, p *point) {
 
 func (s *step) find(c *curvature, p *point, radius, stat, rounding float64) {
 	clear(s.s)
-	s.pred, s.model, s.length, s.tau, s.falls, s.faceDim, s.turned = 0, 0, 0, 0, 0, -1, false
+	s.pred, s.model, s.length, s.tau, s.falls, s.faceDim = 0, 0, 0, 0, 0, -1
+	s.turned, s.pressed = false, false
 	n := len(c.free)
 	if n == 0 {
 		return
@@ -106,7 +107,6 @@ func (s *step) find(c *curvature, p *point, radius, stat, rounding float64) {
 	}
 	s.set.Project(s.z, s.z) // feasible to the last bit
 	subtract(s.s, s.z, p.x)
-	s.pressed = false
 	for _, i := range c.free {
 		if c.span[i] == 0 && s.lost(i, math.Abs(s.s[i]), p.unit[i]) { // x_i would be, where it is 0
 			s.s[i] = 0
