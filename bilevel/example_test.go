@@ -64,9 +64,9 @@ func must[T any](v T, err error) T {
 // A problem of one's own: its derivatives at named samples, a method, a run.
 func Example() {
 	s := must(bilevel.New(shrink{}, bilevel.STABLE{MuG: 1}, bilevel.Options{Set: bilevel.NonNegative{}}))
-	r := must(s.Run(context.Background(), bilevel.Run{Steps: 20000}))
+	r := must(s.Run(context.Background(), bilevel.Run{Phi: 20000}))
 	fmt.Printf("x = %.1f, y = %.1f, %s after %d samples of φ\n", r.X[0], r.Y[0], r.Reason, r.Counts.Phi)
-	// Output: x = 1.0, y = 1.0, step limit after 20000 samples of φ
+	// Output: x = 1.0, y = 1.0, sample limit after 20000 samples of φ
 }
 
 // STABLE's estimator under a rule of one's own: here x follows the sign of the hypergradient.

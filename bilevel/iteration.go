@@ -36,6 +36,7 @@ type Iteration struct {
 	alpha, beta float64         // sums over this step
 	longest     float64         // norm that Watch was given
 	ctx         context.Context // of the run
+	spent       func() bool     // of the run; nil: nothing bounds the samples
 	arrived     bool
 	activity    Activity
 
@@ -177,6 +178,9 @@ func (it *Iteration) Shown() { it.oracle.shown = true }
 // Context returns the run's context, for a look inside a long step: another Run repeats a Step that
 // returns its error. Such a Step leaves its State as it was, and draws samples after the last look.
 func (it *Iteration) Context() context.Context { return it.ctx }
+
+// Spent says that no step can follow in this run, since the samples so far reach Run.Xi or Run.Phi.
+func (it *Iteration) Spent() bool { return it.spent != nil && it.spent() }
 
 // Arrive makes Run stop: no step could improve this iterate beyond rounding.
 func (it *Iteration) Arrive() { it.arrived = true }

@@ -112,8 +112,8 @@ func (s *Solver) Run(ctx context.Context, r Run) (Result, error) {
 	if err != nil {
 		return run.result(Failed), err
 	}
-	s.it.ctx = ctx
-	defer func() { s.it.ctx = context.Background() }()
+	s.it.ctx, s.it.spent = ctx, run.spent
+	defer func() { s.it.ctx, s.it.spent = context.Background(), nil }()
 	for {
 		reason, stop := Failed, true
 		if ctx.Err() != nil {

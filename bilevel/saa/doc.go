@@ -106,7 +106,8 @@
 // rarer. □
 //
 // TestTheorem sees each of this on the code (STABLE_LONG=1: to 10⁶ samples). Measured alone is that runs come to z*,
-// and that Δ binds none. Before the end of a block the answer is that of its beginning, 3 % of N behind in the mean.
+// and that Δ binds none. Before the end of a block the answer is that of its beginning, 3 % of N behind in the mean;
+// the last sample of a budget ends one, too.
 //
 // # On a finite sum
 //

@@ -34,7 +34,8 @@ const (
 )
 
 // Newton is Newton's method on growing samples, see the package comment. Its zero value is ready.
-// x and y leave the start after 2(dx + dy) samples of each kind, 2(200 + dy) at most.
+// x and y leave the start after 2(dx + dy) samples of each kind, 2(200 + dy) at most, or with the last of Run.Xi
+// or Run.Phi: the answer to a budget is that of all its samples.
 // A finite f beside a g that is a stream, or the other way round, counts as drawn with it, and is not asked again. In a set
 // that does not consist of bounds, f and g are also asked outside of it, by less than 2⁻²⁰ of the way on which y* moves by its size.
 type Newton struct {
@@ -61,6 +62,7 @@ type newton struct {
 	done           bool           // nothing is left to do
 	pending        bool           // a block is complete, and its steps are being done
 	pass           bool           // it was a pass over a sum that is known
+	last           bool           // no samples come after the block, in this run
 	redo           bool           // a step that was cut off is done again, with the credit it had
 	tried          int            // steps of the block
 	failed         int            // in a row
@@ -189,16 +191,26 @@ func (m *newton) whole() bool { return m.sides[0].whole() && m.sides[1].whole() 
 // take draws the samples of a step, and asks them in groups. ready says that a block or a pass is complete.
 func (m *newton) take(it *bilevel.Iteration, again bool) (ready bool, err error) {
 	ready = true
-	for k, s := range m.sides {
+	for _, s := range m.sides {
 		m.credit += (m.Calls - 4) / 2 * float64(s.take(again))
-		if now := s.ready(again); len(s.wait) >= s.size || now {
+		ready = s.ready(again) && ready
+	}
+	ready = m.ends(it, again) || ready
+	for k, s := range m.sides {
+		if len(s.wait) >= s.size || ready || s.ready(again) {
 			if err := m.retreat(it, m.add(it, k), s.terms > 0); err != nil {
 				return false, err
 			}
 		}
-		ready = s.ready(again) && ready
 	}
 	return ready, nil
+}
+
+// ends says that no samples come after this step's, in this run: the last block ends with them.
+func (m *newton) ends(it *bilevel.Iteration, again bool) bool {
+	a, b := m.sides[0], m.sides[1]
+	m.last = it.Spent() && !again && (a.n == b.n || a.whole() || b.whole())
+	return m.last
 }
 
 func (m *newton) Vectors(visit func(name string, v []float64)) {
@@ -226,7 +238,7 @@ func (m *newton) State(t *bilevel.State) {
 	}
 	m.now.State(t)
 	m.curve.State(t)
-	each(t.Flag, &m.started, &m.done, &m.pending, &m.pass, &m.redo)
+	each(t.Flag, &m.started, &m.done, &m.pending, &m.pass, &m.last, &m.redo)
 	t.Floats(m.sizes[:], m.since[0], m.since[1], m.groups[:])
 	each(t.Count, &m.tried, &m.failed, &m.readN, &m.askedN, &m.stalls)
 	each(t.Float, &m.radius, &m.maxRadius, &m.least, &m.checked, &m.missRate, &m.missBend, &m.lastStat)

@@ -544,3 +544,23 @@ func TestCalls(t *testing.T) {
 type many struct{ *quadratic.Problem }
 
 func (many) Dims() (dx, dy int) { return 5000, 10 }
+
+// TestBudgetEndsABlock: the answer is a mean.
+func TestBudgetEndsABlock(t *testing.T) {
+	for _, dx := range []int{1, 201} {
+		seen := map[bilevel.Sample]float64{}
+		p := bileveltest.Must(auto.New(auto.Losses{Dx: dx, Dy: dx, G: nearX, F: func(_, y auto.Vec, xi bilevel.Sample) auto.Num {
+			seen[xi] = 3 + noise(xi, 0)
+			return y.Shift(-seen[xi]).SquaredNorm()
+		}}))
+		for _, n := range []uint64{100, 1003} {
+			clear(seen)
+			_, r := solved(t, p, saa.Newton{}, bilevel.Options{}, bilevel.Run{Xi: n})
+			sum := 0.0
+			for _, v := range seen {
+				sum += v
+			}
+			assert.InDelta(t, sum/float64(n), r.X[0], 1e-9, "%d samples, dx %d", n, dx)
+		}
+	}
+}

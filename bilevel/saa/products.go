@@ -97,7 +97,7 @@ func (m *longX) Step(it *bilevel.Iteration) error {
 			ready = s.ready(again) && ready
 		}
 		m.sizes = [2]float64{}
-		if !ready {
+		if !m.ends(it, again) && !ready {
 			return it.UseSteps(0, 0, 0)
 		}
 		m.current = m.current && again
