@@ -247,13 +247,10 @@ func (p preset) race(ctx context.Context, args []string, out kit.Terminal) error
 	fs := kit.NewFlags("bench "+p.name, p.usage+"\nFinished runs are kept in the -out folder: after an interrupt the same "+
 		"command goes on.\n\nFlags:\n", "\nMethods: "+strings.Join(list, ",\n  ")+"\n")
 	t.add(fs, p)
-	if err := kit.Parse(fs, args, out); err != nil {
+	err := kit.Parse(fs, args, out)
+	if err = cmp.Or(err, t.check(p, kit.IsSet(fs, "methods"))); err != nil {
 		return err
 	}
-	if err := t.check(p, kit.IsSet(fs, "methods")); err != nil {
-		return err
-	}
-	var err error
 	t.entrants, err = lineup(cmp.Or(t.methods, survivalists))
 	makers, lacks := p.makers(&t.flags)
 	if t.file, t.describe = t.name, "in full"; t.Quick {

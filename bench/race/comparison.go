@@ -24,13 +24,15 @@ ahead, and that rival; then, at the most samples, the method's evaluations and Â
 over the limit that the samples set.
 
 `)
-	verdicts := ""
-	for _, e := range t.entrants {
-		if !e.rival() || t.given != nil {
+	verdicts, raced := "", slices.ContainsFunc(t.entrants, (*entrant).rival)
+	for i, e := range t.entrants {
+		if i == 0 && !raced && t.given == nil {
+			fmt.Fprintf(w, "No rival among these methods: %s stands for it, and is not compared with itself.\n\n", e.Name)
+		} else if !e.rival() || t.given != nil {
 			verdicts += t.comparisonSummary(w, e, rows, best)
 		}
 	}
-	if t.given == nil && slices.ContainsFunc(t.entrants, (*entrant).rival) {
+	if t.given == nil && raced {
 		if err := t.writeRivals(w, best); err != nil {
 			return err
 		}
