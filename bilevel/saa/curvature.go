@@ -118,11 +118,11 @@ func (m *newton) learn(it *bilevel.Iteration, most int) (asked bool, err error) 
 		if p.x[i]+eps > hi {
 			eps = -eps
 		}
-		for ; ; eps /= -8 { // ℓ_i may lead where f and g have no value, or another slope
+		for err := error(nil); ; eps /= -8 { // ℓ_i may lead where f and g have no value, or another slope
 			copy(t.x, p.x)
 			copy(t.y, p.y)
 			if t.x[i] += eps; t.x[i] == p.x[i] { // as rounded
-				return true, bilevel.ErrDomain
+				return true, cmp.Or(err, bilevel.ErrDomain)
 			}
 			if t.x[i] < lo || t.x[i] > hi {
 				continue

@@ -82,11 +82,15 @@ func TestOutsideOfTheDomain(t *testing.T) {
 		}
 		o.X0[0] = 2
 		o.Y0 = o.X0
-		s := bileveltest.Must(bilevel.New(p, saa.Newton{}, o))
-		_, err := s.Run(t.Context(), bilevel.Run{Xi: 400})
+		_, err := bileveltest.Must(bilevel.New(p, saa.Newton{}, o)).Run(t.Context(), bilevel.Run{Xi: 400})
 		require.ErrorIs(t, err, bilevel.ErrDomain)
 		assert.True(t, strings.Contains(err.Error(), "auto: f at sample ") && strings.Contains(err.Error(), "Log of -1 is NaN"), err)
 	}
+	onlyAtOne := bileveltest.Must(auto.New(auto.Losses{Dx: 1, Dy: 1, Upper: 4, Lower: 4, G: nearX, F: func(x, y auto.Vec, _ bilevel.Sample) auto.Num {
+		return y.SquaredNorm().Add(x.At(0).Shift(-1).Scale(1e20).Square().Neg().Shift(1).Log())
+	}}))
+	_, err := bileveltest.Must(bilevel.New(onlyAtOne, saa.Newton{}, bilevel.Options{X0: []float64{1}})).Run(t.Context(), bilevel.Run{Xi: 400})
+	require.ErrorContains(t, err, "auto: f at sample ")
 	wall := bileveltest.Must(auto.New(auto.Losses{Dx: 2, Dy: 2, Upper: 4, Lower: 4, G: nearX, // at y₀ = 2, where F still falls
 		F: func(_, y auto.Vec, _ bilevel.Sample) auto.Num {
 			return y.Shift(-4).SquaredNorm().Add(y.At(0).Neg().Shift(2).Sqrt().Scale(0))
@@ -180,9 +184,8 @@ type narrow struct{ bilevel.Box }
 func (narrow) Bounds(int) (lo, hi float64) { return 5, 6 }
 
 func TestOutsideOfItsBounds(t *testing.T) {
-	s := bileveltest.Must(bilevel.New(bileveltest.Must(quadratic.New(quadratic.Options{Dx: 2, Dy: 2})), saa.Newton{},
-		bilevel.Options{Set: narrow{bilevel.UniformBox(2, 0, 1)}}))
-	_, err := s.Run(t.Context(), bilevel.Run{Steps: 40})
+	_, err := bileveltest.Must(bilevel.New(bileveltest.Must(quadratic.New(quadratic.Options{Dx: 2, Dy: 2})), saa.Newton{},
+		bilevel.Options{Set: narrow{bilevel.UniformBox(2, 0, 1)}})).Run(t.Context(), bilevel.Run{Steps: 40})
 	require.ErrorIs(t, err, bilevel.ErrDomain)
 }
 
