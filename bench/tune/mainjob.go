@@ -49,10 +49,8 @@ func Main(ctx context.Context, args []string, out kit.Terminal) error {
 	fs.StringVar(&o.Intercept, "intercept", "free", "`HOW` the intercept is trained: free, penalised like a feature, or none")
 	fs.Float64Var(&o.Lo, "lo", 1e-3, "least regularisation weight")
 	fs.Float64Var(&o.Hi, "hi", 10, "largest regularisation weight")
-	if err := kit.Parse(fs, args, out); err != nil {
-		return err
-	}
-	if err := usage(o.checkShared(o.Steps, "free", penalised, "none")); err != nil {
+	err := kit.Parse(fs, args, out)
+	if err = cmp.Or(err, usage(o.checkShared(o.Steps, "free", penalised, "none"))); err != nil {
 		return err
 	}
 	t, err := newTuning(o, *path)

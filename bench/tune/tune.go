@@ -124,10 +124,8 @@ func Tune(ctx context.Context, args []string, out kit.Terminal) error {
 		false, "turn the columns of a CSV file that hold text into indicators, one for each text")
 	fs.StringVar(&o.Impute, "impute", "",
 		"`HOW` missing cells are filled: median or mean of all rows, and the most frequent text; with -apply, new text, too")
-	fs.Func("drop", "`COLUMN` of a CSV file to leave out; may be given again", func(name string) error {
-		o.Drop = append(o.Drop, name)
-		return nil
-	})
+	fs.Func("drop", "`COLUMN` of a CSV file to leave out; may be given again",
+		func(name string) error { o.Drop = append(o.Drop, name); return nil })
 	fs.StringVar(&o.ID, "id", "", "`COLUMN` of a CSV file that names the rows and is no feature; with -apply, it is kept")
 	fs.BoolVar(&o.Headerless, "headerless", false, "a CSV file has no header: its columns are called 1, 2, …")
 	fs.StringVar(&o.out, "out", "out", "`FOLDER` for the model and the figure; if given with -apply, for predictions.csv")

@@ -130,7 +130,7 @@ func begin(r io.Reader, name string, opt *ReadOptions) (*bufio.Reader, *labels, 
 	case bytes.HasPrefix(mark, []byte("\xef\xbb\xbf")):
 		b.Discard(3)
 	case bytes.HasPrefix(mark, []byte("\xff\xfe")), bytes.HasPrefix(mark, []byte("\xfe\xff")):
-		return nil, nil, syntaxError(name, 1, errors.New("the text is UTF-16: save the file as UTF-8"))
+		return nil, nil, syntaxError(name, 1, errors.New("the text is UTF-16 or UTF-32: save the file as UTF-8"))
 	}
 	return b, lab, nil
 }

@@ -98,7 +98,7 @@ func TestReadCSVRefuses(t *testing.T) {
 		{"sep=;\na;b;a\n1;1;1\n", none, 2, `two columns are named "a"`, ""},
 		{"# by hand\nx,1\n", ReadOptions{Headerless: true}, 2, "not a number", "cell number"},
 		{"a,b\n1,\"1,234\"\n", ReadOptions{Regression: true}, 2, "separators of thousands", "label"},
-		{"a,b\n1\"2,1\n", none, 2, "quote", ""},
+		{"a,b\n1\"2,1\n", none, 2, "quoted-field, at byte 2 of line 2", ""},
 		{"a,b\n\"1,1\n2,2\n3,3\n", none, 2, "quote", ""},
 
 		{"a,b\n1,\n", none, 2, "missing", "label missing"},
@@ -183,7 +183,7 @@ func TestReadLIBSVMRefuses(t *testing.T) {
 		{"1 1:1x\n", none, 1, "not a number", "number"},
 		{"1 qid:3 1:1\n", none, 1, "qid", ""},
 		{"1:1 2:1\n", none, 1, `label before "1:1": missing value`, "label missing"},
-		{"\xff\xfe1\x00 \x001\x00:\x001\x00", none, 1, "UTF-16", ""},
+		{"\xff\xfe\x00\x001\x00\x00\x00", none, 1, "UTF-32", ""},
 		{"x 1:1\n", none, 1, "label", "label number"},
 		{"nan 1:1\n", none, 1, "NaN", "label nan"},
 		{"1 1:1\n2 1:1\n-2 1:1\n", none, 3, "third label", "label third"},

@@ -95,7 +95,7 @@ func syntaxError(name string, line int, err error) error {
 	var r *readError
 	switch {
 	case errors.As(err, &p):
-		return &SyntaxError{File: name, Line: p.StartLine, Msg: p.Err.Error()}
+		return &SyntaxError{File: name, Line: p.StartLine, Msg: fmt.Sprintf("%v, at byte %d of line %d", p.Err, p.Column, p.Line)}
 	case errors.As(err, &r):
 		return &SyntaxError{File: name, Line: line, Msg: "cannot read on", Err: r.error}
 	case errors.Is(err, ErrNoLabel):
