@@ -94,8 +94,8 @@ func (t *search) plan() error {
 	if t.Solver == solverAuto || t.Solver == "" {
 		t.Solver = solverExact
 		if auto && t.design.Rows() > manyRows && t.work() > patience {
-			sampled := math.Pow(float64(t.design.Dim*max(1, len(t.classes)-1)), 3) * float64(max(leastSteps, t.design.Rows()))
-			if t.Folds = 1; t.work() > max(patience, sampled) {
+			sampled := math.Pow(float64(t.design.Dim), 3) * float64(max(leastSteps, t.design.Rows()))
+			if t.Folds = 1; t.loss() != hyperopt.Softmax && t.work() > max(patience, sampled) {
 				t.Solver = solverSAA
 			}
 		}
