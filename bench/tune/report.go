@@ -138,12 +138,12 @@ func besideOne(of string, difference, deviation float64) string {
 	if difference == 0 {
 		return "its " + of + " is that of one weight for all"
 	}
-	side := either(difference < 0, "below", "above")
-	s := fmt.Sprintf("its %s is %.3g ± %.2g %s that of one weight for all", of, math.Abs(difference), deviation, side)
-	if size := math.Abs(difference); size <= 2*deviation || deviation < 1e-9*size { // rows of one kind
-		s += ", which may be chance,"
+	size, apart := math.Abs(difference), fmt.Sprintf(" ± %.2g", deviation)
+	if deviation < 1e-9*size { // rows of one kind
+		deviation, apart = size, ""
 	}
-	return s
+	return fmt.Sprintf("its %s is %.3g%s %s that of one weight for all%s", of, size, apart,
+		either(difference < 0, "below", "above"), either(size <= 2*deviation, ", which may be chance,", ""))
 }
 
 func (t *search) featureName(column int) string {
