@@ -71,7 +71,7 @@ func (m *newton) move(it *bilevel.Iteration) (more bool, err error) {
 		if err := it.Finite(p.h, p.u); err != nil {
 			return false, err
 		}
-		p.lengths(m.step.width, c)
+		p.lengths(&m.step, c, m.endless())
 		m.mayMove()
 		if asked, err = m.bend(it, poor); err != nil {
 			return false, err

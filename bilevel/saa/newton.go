@@ -11,7 +11,7 @@ import (
 
 // The constants of the method; the package comment has the equations that they stand in.
 const (
-	growth   = 1.0 / 16 // ρ: a block adds ρN samples. The answer lags behind by half of it
+	growth   = 1.0 / 16 // ρ: a block adds ρN samples
 	askAgain = 5.0 / 4  // old samples may be asked again at this times askedN; all cost 4N evaluations
 	reread   = 32       // all are read again, in any case, at this times readN, and B asked
 	tries    = 6        // steps of a block that fail in a row, and all of a sum's, at most; a stream has 5, a long x 3 times as many

@@ -167,7 +167,7 @@ func (p *point) solve(dst, b []float64) error {
 }
 
 // lengths writes ℓ: down a flat of exp(x_i), a step may not go as far as y* seems to allow.
-func (p *point) lengths(width func(i int) float64, c *curvature) {
+func (p *point) lengths(s *step, c *curvature, endless bool) {
 	p.norm = max(p.norm, p.normY())
 	for j, y := range p.y {
 		y = min(math.Abs(y), math.Abs(p.w[j])) // p.w is y + u
@@ -181,14 +181,19 @@ func (p *point) lengths(width func(i int) float64, c *curvature) {
 		if c.reach[i] > 0 {
 			far = farther * c.reach[i]
 		}
-		p.unit[i] = length(width(i), far, d, c.most[i], p.norm)
+		lo, hi := s.bounds(i)
+		least, way := c.most[i]/4, math.Abs(p.x[i]-c.best[i])
+		if d < least && way > 0 && min(-lo, hi) < math.Inf(1) && endless { // as log x_i
+			least = min(least, p.norm*math.Log(c.most[i]/d)/way)
+		}
+		p.unit[i] = length(s.width(i), far, d, least, p.norm)
 	}
 }
 
-// length is ℓ_i, of the width of X, of another bound, and of ‖Je_i‖_H now and at most.
-func length(width, far, effect, most, norm float64) float64 {
+// length is ℓ_i, of the width of X, of another bound, and of ‖Je_i‖_H now and at least.
+func length(width, far, effect, least, norm float64) float64 {
 	if math.IsInf(width, 1) {
-		effect = max(effect, most/4)
+		effect = max(effect, least)
 	}
 	l := min(width, far)
 	if effect > 0 {

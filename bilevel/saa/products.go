@@ -237,7 +237,7 @@ func (m *longX) lengths() error {
 		d := math.Sqrt(max(0, mat.Dot(m.ty, m.xy.Row(i))))
 		m.most[i] = max(m.most[i], d)
 		m.flat[i] = math.IsInf(lo, -1) && math.IsInf(hi, 1) && d < 0x1p-10*m.most[i] && m.fx[i] == 0
-		m.unit[i] = length(hi-lo, math.Inf(1), d, m.most[i], m.norm)
+		m.unit[i] = length(hi-lo, math.Inf(1), d, m.most[i]/4, m.norm)
 	}
 	return m.shorten()
 }

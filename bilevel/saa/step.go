@@ -10,7 +10,7 @@ import (
 	"stable/mat"
 )
 
-// step finds the step s of x: the least of hᵀs + ½sᵀMs over x + s in X, |s_i| ≤ Δℓ_i.
+// step finds s, the step of x.
 type step struct {
 	set     bilevel.Set
 	box     bilevel.BoundedSet // nil where the set does not consist of bounds
