@@ -55,7 +55,7 @@ func newCurvature(dx, dy int) *curvature {
 	return c
 }
 
-// faded is acts over what it was when the row of x_i was asked; on a sum, where steps ask all terms, 1.
+// faded is acts over what it was when the row of x_i was asked; on a sum 1.
 func (m *newton) faded(i int) (share [2]float64) {
 	for k, is := range m.now.acts(i) {
 		share[k] = 1
@@ -150,12 +150,14 @@ func (m *newton) learn(it *bilevel.Iteration, most int) (asked bool, err error) 
 		if err := it.Finite(e, b); err != nil {
 			return true, err
 		}
-		for k, is := range p.acts(i) {
-			if share := m.faded(i)[k]; share < weak && p.f2[i] > 0 == (k > 0) {
-				p.fade(i, share)
-			}
-			c.was[k][i] = is
+		share, is := m.faded(i), p.acts(i)
+		if p.f2[i] > 0 && (c.was[0][i] == 0 || share[1] > share[0]) { // terms of 0 scatter
+			share[0] = share[1]
 		}
+		if share[0] < weak {
+			p.fade(i, share[0])
+		}
+		c.was[0][i], c.was[1][i] = is[0], is[1]
 		c.asked[i] = c.epoch
 		copy(c.j.Row(i), p.jt.Row(i))
 	}

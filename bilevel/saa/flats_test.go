@@ -181,13 +181,20 @@ func TestFAlone(t *testing.T) {
 		_, r := solved(t, price, saa.Newton{}, bilevel.Options{Seed: seed, X0: []float64{10}, Set: bilevel.UniformBox(1, 0, 20)}, bilevel.Run{Xi: 2000})
 		assert.Less(t, r.X[0], 4., "seed %d", seed) // 20 where rows were those of x = 10
 	}
+	hardly := bileveltest.Must(auto.New(auto.Losses{Dx: 1, Dy: 1, G: nearX,
+		F: func(x, y auto.Vec, s bilevel.Sample) auto.Num {
+			return y.Shift(noise(s, 1) - 2).SquaredNorm().Add(x.SquaredNorm().Scale(1e-6))
+		}}))
+	for seed := range uint64(20) {
+		s, _ := solved(t, hardly, saa.Newton{}, bilevel.Options{Seed: seed}, bilevel.Run{Xi: 2000})
+		h, _ := s.Health()
+		assert.InDelta(t, 2/math.Sqrt(2000), h.StdErr, 0.007, "seed %d", seed)
+	}
 	p := bileveltest.Must(auto.New(auto.Losses{Dx: 3, Dy: 1, Upper: 1,
 		F: func(x, y auto.Vec, _ bilevel.Sample) auto.Num {
 			return y.Shift(-1).SquaredNorm().Add(x.Shift(-3).SquaredNorm())
 		},
-		G: func(x, y auto.Vec, phi bilevel.Sample) auto.Num {
-			return y.Sub(x.Slice(0, 1)).Shift(noise(phi, 1)).SquaredNorm()
-		}}))
+		G: func(x, y auto.Vec, s bilevel.Sample) auto.Num { return nearX(x.Slice(0, 1), y.Shift(noise(s, 1)), s) }}))
 	for _, at := range []float64{0, 5.6e-17} {
 		_, r := solved(t, p, saa.Newton{}, bilevel.Options{X0: []float64{at, at, at}}, bilevel.Run{Xi: 4000})
 		assert.InDeltaSlice(t, []float64{2, 3, 3}, r.X, 0.1)
@@ -202,9 +209,7 @@ func TestFAlone(t *testing.T) {
 		assert.InDelta(t, 2, r.X[0]/unit, 0.2)
 		assert.Less(t, r.Counts.Evaluations(), uint64(1000*16))
 	}
-	demand := func(s bilevel.Sample) auto.Vec {
-		return vec(math.Exp(noise(s, 1)/2), math.Exp(1+noise(s, 2)/2), math.Exp(2+noise(s, 3)/2))
-	}
+	demand := func(s bilevel.Sample) auto.Vec { return vec(noise(s, 1)/2, 1+noise(s, 2)/2, 2+noise(s, 3)/2).Exp() }
 	news := bileveltest.Must(auto.New(auto.Losses{Dx: 3, Dy: 3, // f of a few hardly curves at 0
 		F: func(x, y auto.Vec, s bilevel.Sample) auto.Num {
 			return x.Sub(demand(s)).Scale(3).Softplus().Sub(x.Scale(2)).Sum()
