@@ -21,6 +21,7 @@ type curvature struct {
 	known []bool       // entries of x that the samples know
 	most  []float64    // the most that ‖Je_i‖ in H was
 	best  []float64    // x_i there
+	least []float64    // it counts as
 	reach []float64    // how far x_i alone goes until its row of g_xy changes by its length, or f_x is 0; 0: not known, or X has a width
 	was   [2][]float64 // what acts was when they were asked
 	span  []float64    // the largest |x_i| that steps reached; effects that are rounding there are none
@@ -49,7 +50,7 @@ func newCurvature(dx, dy int) *curvature {
 		b: mat.NewDense(dx, dx), e: mat.NewDense(dx, dy), j: mat.NewDense(dx, dy), epoch: 2, asked: make([]int, dx),
 		known: make([]bool, dx), sub: *mat.NewSym(dx), work: *mat.NewDense(dx, dx),
 	}
-	zeros(dx, &c.span, &c.was[0], &c.was[1], &c.most, &c.best, &c.reach, &c.up)
+	zeros(dx, &c.span, &c.was[0], &c.was[1], &c.most, &c.best, &c.least, &c.reach, &c.up)
 	zeros(dx, &c.fx, &c.xv, &c.fx0, &c.xv0, &c.col, &c.rem)
 	zeros(dy, &c.fy, &c.hv, &c.fy0, &c.hv0)
 	return c

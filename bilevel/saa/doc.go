@@ -36,7 +36,7 @@
 //	         on streams, if only f knows x_i, the most that √(mean f_x²)/|f_xx| was, or a step that failed past its minimum
 //	The step
 //	mayMove  x_i is free if no bound holds it and more than 3 groups know it; an open one does not go on down a flat,
-//	         its effect on y* 1/N of its maximum, for less than stat or 2⁻⁴⁰‖v‖_H‖y‖_H, or with |h_i| < σ_i, h as the set
+//	         its effect on y* 4/N of what it counts as, for less than stat or 2⁻⁴⁰‖v‖_H‖y‖_H, or with |h_i| < σ_i, h as the set
 //	         leaves it on the way of a step (along)
 //	metric   M = |B| of the free entries, in units ℓ
 //	find     s = argmin hᵀs + ½sᵀMs  over x + s in X,  |s_i| ≤ Δℓ_i·min(1, |h_i|/σ_i);

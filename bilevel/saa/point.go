@@ -183,9 +183,10 @@ func (p *point) lengths(s *step, c *curvature, endless bool) {
 		}
 		lo, hi := s.bounds(i)
 		least, way := c.most[i]/4, math.Abs(p.x[i]-c.best[i])
-		if d < least && way > 0 && min(-lo, hi) < math.Inf(1) && endless { // as log x_i
+		if d < least && way > 0 && min(-lo, hi) < math.Inf(1) && endless {
 			least = min(least, p.norm*math.Log(c.most[i]/d)/way)
 		}
+		c.least[i] = least
 		p.unit[i] = length(s.width(i), far, d, least, p.norm)
 	}
 }
