@@ -173,7 +173,7 @@ func (m *longX) move() (more bool, err error) {
 		m.brought, m.told.StdErr, m.keep, m.fell = -value*small, math.Inf(1), math.Inf(1), 0
 		if m.whole() {
 			m.told.StdErr = 0
-		} else if m.readN > 0 {
+		} else if m.readN > 0 && value < 0 { // something moves
 			share := float64(m.readN) / float64(m.asks-m.readN) // of the variance of what they changed
 			subtract(m.d, m.was, m.h)
 			part := min(1, m.slope(m.d, m.unit)/m.slope(m.h, m.unit))
