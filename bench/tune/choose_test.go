@@ -250,6 +250,25 @@ func TestTuneDifference(t *testing.T) {
 	assert.InEpsilon(t, 1/math.Sqrt2, deviation, 1e-12, "kin")
 }
 
+// One Hessian serves all weights, on the next rung, too, as long as no feature is dropped for good.
+func TestClimberKeepsItsHessian(t *testing.T) {
+	for _, loss := range []string{"logistic", "squared"} {
+		run := searchOn(t, options{Seed: 1, Lo: 1e-5, Hi: 10, Loss: loss}, worth(t, 300, 5, 2))
+		c := kit.Must(run.newClimber(run.design))
+		hess := c.hess
+		for range 3 {
+			for _, lambda := range []float64{10, 0.01, 1e-5} {
+				require.NoError(t, c.fit(lambda))
+				y := make([]float64, len(c.y))
+				require.NoError(t, kit.Must(hyperopt.New(c.rows, c.rows, c.options)).Solution(y, c.weights))
+				assert.InDeltaSlice(t, y, c.y, 1e-7)
+				assert.Same(t, hess, c.hess)
+			}
+			require.NoError(t, c.reweigh())
+		}
+	}
+}
+
 // With features not fewer than rows, the climber solves in coordinates of the rows, to the same end.
 func TestClimberRotates(t *testing.T) {
 	for _, loss := range []string{"logistic", "squared"} {

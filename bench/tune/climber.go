@@ -39,39 +39,45 @@ type climber struct {
 }
 
 type newton struct {
-	p        *hyperopt.Problem
-	hess     *mat.Sym
-	chol     chol.Cholesky
-	gy, step []float64
+	p              *hyperopt.Problem
+	hess           *mat.Sym
+	chol           chol.Cholesky
+	gy, step, back []float64
+	in             []float64 // weights that are in hess; nil: not known
 }
 
 func newNewton(p *hyperopt.Problem) newton {
 	_, n := p.Dims()
-	return newton{p: p, hess: mat.NewSym(n), gy: make([]float64, n), step: make([]float64, n)}
+	return newton{p: p, hess: mat.NewSym(n), gy: make([]float64, n), step: make([]float64, n), back: make([]float64, n)}
 }
 
-// minimise takes y to the minimum of g(x, ·) by Newton's method, with one Hessian as long as each step
-// is at most a third of the last (Kelley, Iterative Methods for Linear and Nonlinear Equations, section
-// 5.4). After too many Hessians Problem.Solution goes on.
+// minimise takes y to the minimum of g(x, ·) by Newton's method, with one Hessian, also of an earlier call, as long as
+// the steps left, at the rate of the last, take less work than another (Kelley, Iterative Methods for Linear and
+// Nonlinear Equations, section 5.4). After too many Hessians Problem.Solution goes on.
 func (m *newton) minimise(y, x []float64) error {
-	last, fresh := 0.0, true
+	last, fresh, stale, worth := 0.0, !m.chol.Valid(), false, 2+float64(len(y))/16
 	for left := 8; left > 0; {
 		_ = m.p.GradG(m.gy, x, y, nil) // sums of all rows do not fail
 		if fresh && cmp.Or(m.p.HessG(m.hess, x, y, nil), m.chol.Factor(m.hess)) != nil {
 			break
 		}
 		m.chol.SolveVec(m.step, m.gy)
-		length := mat.Norm(m.step)
-		if !fresh && !(length <= last/3) {
+		length, end := mat.Norm(m.step), 1e-9*mat.Norm(y)
+		rate := length / last
+		if !fresh && last > 0 && !(rate < 1 && math.Log(end/length)/math.Log(rate) < worth) {
+			if stale && rate >= 1 {
+				mat.Axpy(y, 1, m.back)
+			}
 			fresh = true
 			left--
 			continue
 		}
 		mat.Axpy(y, -1, m.step)
-		if length <= 1e-9*mat.Norm(y) {
+		if length <= end {
 			return nil
 		}
-		last, fresh = length, false
+		m.step, m.back = m.back, m.step
+		last, fresh, stale = length, false, !fresh
 	}
 	return m.p.Solution(y, x)
 }
@@ -92,7 +98,8 @@ func (t *search) newClimber(rows *data.Data) (*climber, error) {
 }
 
 func (c *climber) prepare() (err error) {
-	c.active = c.active[:0]
+	was := c.active
+	c.active = nil
 	for i, r := range c.relative {
 		if !math.IsInf(r, 1) {
 			c.active = append(c.active, i)
@@ -108,10 +115,14 @@ func (c *climber) prepare() (err error) {
 	if err != nil {
 		return err
 	}
+	old, u := c.newton, c.u
 	c.x, c.u = vectors(p)
 	c.newton = newNewton(p)
 	if c.outputs > 1 {
 		return c.look()
+	}
+	if c.q == nil && slices.Equal(was, c.active) && old.in != nil {
+		c.hess, c.chol, c.in, c.u = old.hess, old.chol, old.in, u
 	}
 	return nil
 }
@@ -171,6 +182,14 @@ func (c *climber) fit(lambda float64) error {
 	if c.outputs > 1 {
 		return c.descend(lambda)
 	}
+	if c.in != nil { // the penalty alone is another
+		change := make([]float64, len(c.u))
+		mat.Axpy(change[:len(c.x)], 2, c.x)
+		mat.Axpy(change[:len(c.x)], -2, c.in)
+		mat.AddDiag(c.hess, change)
+		_ = c.chol.Factor(c.hess) // else it is asked
+	}
+	c.in = append(c.in[:0], c.x...)
 	return c.minimise(c.u, c.x)
 }
 
