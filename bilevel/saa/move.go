@@ -47,7 +47,8 @@ func (m *newton) block(it *bilevel.Iteration) error {
 // move does one step of x and y. more says that another one is worth while before the next block.
 func (m *newton) move(it *bilevel.Iteration) (more bool, err error) {
 	p, c := m.now, m.curve
-	poor := !m.redo && (m.credit < 0 && !m.whole() || m.askedLately() && !m.last) // old samples are not asked
+	late := m.askedLately() && !(m.last && float64(m.n()) >= (1+growth)*float64(m.askedN)) // budgets may come one by one
+	poor := !m.redo && (m.credit < 0 && !m.whole() || late)                                // old samples are not asked
 	if err := m.lower(it, p); err != nil {
 		return false, err
 	}
