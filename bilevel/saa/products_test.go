@@ -202,7 +202,7 @@ func TestALongXOnAStream(t *testing.T) {
 	h := health(s)
 	assert.True(t, math.IsInf(h.Gap, 1) && math.IsInf(h.StdErr, 1), "%v", h)
 	_, r = solved(t, stream.Of(p), saa.Newton{}, o, bilevel.Run{Xi: 16000, Phi: 16000})
-	assert.Less(t, r.Counts.Evaluations(), uint64(220*16000)) // 130 to the block before
+	assert.Less(t, r.Counts.Evaluations(), uint64(220*16000))
 	off := 0.0 // rows that became known in a block are no noise
 	for seed := range uint64(3) {
 		p, o := perRow(t, 300, 5, 400, seed, 0.3)
