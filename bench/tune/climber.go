@@ -55,7 +55,7 @@ func newNewton(p *hyperopt.Problem) newton {
 // the steps left, at the rate of the last, take less work than another (Kelley, Iterative Methods for Linear and
 // Nonlinear Equations, section 5.4). After too many Hessians Problem.Solution goes on.
 func (m *newton) minimise(y, x []float64) error {
-	last, fresh, stale, worth := 0.0, !m.chol.Valid(), false, 2+float64(len(y))/16
+	last, fresh, stale, worth := 0.0, !m.chol.Valid(), false, 2+float64(len(y))/8 // gradients in a Hessian
 	for left := 8; left > 0; {
 		_ = m.p.GradG(m.gy, x, y, nil) // sums of all rows do not fail
 		if fresh && cmp.Or(m.p.HessG(m.hess, x, y, nil), m.chol.Factor(m.hess)) != nil {

@@ -21,7 +21,7 @@ type curvature struct {
 	known []bool       // entries of x that the samples know
 	most  []float64    // the most that ‖Je_i‖ in H was
 	best  []float64    // x_i there
-	least []float64    // it counts as
+	least []float64    // that it counts as
 	reach []float64    // how far x_i alone goes until its row of g_xy changes by its length, or f_x is 0; 0: not known, or X has a width
 	was   [2][]float64 // what acts was when they were asked
 	span  []float64    // the largest |x_i| that steps reached; effects that are rounding there are none

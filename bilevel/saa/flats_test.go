@@ -105,8 +105,8 @@ func TestRunsOff(t *testing.T) {
 			F: func(_, y auto.Vec, xi bilevel.Sample) auto.Num { return y.Shift(noise(xi, 0) - 8).SquaredNorm() },
 			G: func(x, y auto.Vec, _ bilevel.Sample) auto.Num { return y.Sub(link(x)).SquaredNorm() }}))
 		s, r := solved(t, p, saa.Newton{}, bilevel.Options{Set: bilevel.NonNegative{}, X0: []float64{1e-3}}, bilevel.Run{Xi: 2000})
-		h, _ := s.Health()
-		assert.True(t, len(r.Warnings) == warnings && (warnings > 0 || h.Gap < 0.01), "%v, %v", r.Warnings, h.Gap)
+		gap := health(s).Gap
+		assert.True(t, len(r.Warnings) == warnings && (warnings > 0 || gap < 0.01), "%v, %v", r.Warnings, gap)
 		assert.InDelta(t, []float64{8, 1}[warnings], r.Y[0], 0.2, r.Counts) // 4, for 122 evaluations a sample, where ℓ stood
 	}
 	for _, k := range []float64{1, 2} { // a few samples say that F falls for ever
@@ -187,8 +187,7 @@ func TestFAlone(t *testing.T) {
 		}}))
 	for seed := range uint64(20) {
 		s, _ := solved(t, hardly, saa.Newton{}, bilevel.Options{Seed: seed}, bilevel.Run{Xi: 2000})
-		h, _ := s.Health()
-		assert.InDelta(t, 2/math.Sqrt(2000), h.StdErr, 0.007, "seed %d", seed)
+		assert.InDelta(t, 2/math.Sqrt(2000), health(s).StdErr, 0.007, "seed %d", seed)
 	}
 	p := bileveltest.Must(auto.New(auto.Losses{Dx: 3, Dy: 1, Upper: 1,
 		F: func(x, y auto.Vec, _ bilevel.Sample) auto.Num {
