@@ -110,7 +110,7 @@ func Tune(ctx context.Context, args []string, out kit.Terminal) error {
 	fs := kit.NewFlags("bench tune", tuneUsage, "")
 	o.shared(fs)
 	fs.StringVar(&o.Solver, "solver",
-		solverAuto, "`NAME`: exact, saa, or auto: exact for several classes, up to 5000 rows, or in some twenty seconds")
+		solverAuto, "`NAME`: exact, saa, or auto: exact for several classes, up to 5000 rows or some twenty seconds")
 	fs.IntVar(&o.Folds, "folds",
 		0, "folds; 1: one split (default: 5, dealt up to 8 times, or 1 where 5 take long on 5000 rows or more)")
 	fs.IntVar(&o.Steps, "steps", 0, "steps of SAA-Newton, which they make the solver (default: 20000, or one a training row)")
