@@ -95,7 +95,7 @@ func (m *newton) learn(it *bilevel.Iteration, most int) (asked bool, err error) 
 	c, p, t := m.curve, m.now, m.to
 	cost := 0
 	for _, i := range c.free {
-		if share := m.faded(i); slices.Min(share[:]) < weak || slices.Max(share[:]) > 1/weak { // as where y* turns
+		if share := m.faded(i); slices.Min(share[:]) < small || slices.Max(share[:]) > 1/small { // as where y* turns
 			c.asked[i] = min(c.asked[i], c.epoch-1)
 		}
 		if c.asked[i] < c.epoch {
@@ -155,7 +155,7 @@ func (m *newton) learn(it *bilevel.Iteration, most int) (asked bool, err error) 
 		if p.f2[i] > 0 && (c.was[0][i] == 0 || share[1] > share[0]) { // terms of 0 scatter
 			share[0] = share[1]
 		}
-		if share[0] < weak {
+		if share[0] < small {
 			p.fade(i, share[0])
 		}
 		c.was[0][i], c.was[1][i] = is[0], is[1]
@@ -186,7 +186,7 @@ func (m *newton) leaves(i int, eps float64) bool {
 		c.reach[i] = max(eps*math.Sqrt(size/change), 0x1p-30*math.Abs(p.x[i])) // y* may turn
 		return eps > max(0x1p-10*c.reach[i], 0x1p-30*math.Abs(p.x[i]), 0x1p-200*p.unit[i])
 	case open && size+change == 0 && fxx > 0 && m.endless(): // f alone knows x_i
-		c.reach[i] = max(c.reach[i], math.Sqrt(p.f2[i]/p.n[0])/fxx/farther)
+		c.reach[i] = max(c.reach[i], math.Sqrt(p.f2[i]/p.n[0])*small/fxx)
 	default:
 		c.reach[i] = 0
 	}

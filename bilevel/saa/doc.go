@@ -32,7 +32,7 @@
 //	         E_i = [L_y(z + ε(e_i, Je_i)) − L_y(z)]/ε,    B_i = [L_x(z + ε(e_i, Je_i)) − L_x(z)]/ε + JᵀE_i
 //	lengths  ℓ_i = min(width of X, max‖y‖_H/‖Je_i‖_H): how far x_i alone goes until y* moves by its own size. If
 //	         x_i is open, ‖Je_i‖_H counts as ¼ of its maximum at least, but on streams, beside a bound, ℓ_i may be the way
-//	         since over ln of the fall, and ℓ_i is at most 16 times the way on which row i of g_xy changes by its length;
+//	         since over ln of the fall, and ℓ_i is at most 10 times the way on which row i of g_xy changes by its length;
 //	         on streams, if only f knows x_i, the most that √(mean f_x²)/|f_xx| was, or a step that failed past its minimum
 //	The step
 //	mayMove  x_i is free if no bound holds it and more than 3 groups know it; an open one does not go on down a flat,
@@ -48,7 +48,7 @@
 //	         and than rounding of B, 2⁻²⁰ of F's scale: of the largest h_iℓ_i, its terms without their signs
 //	drift    B is asked anew where ‖(CᵀEᵀ + EC)s‖_M⁻¹ > 4‖s‖_M, C the change of J since; where N is 4 times what it was,
 //	         32 times while the model's remainder is below ‖s‖_M/20; after a step by old rows with |ϱ − 1| > ¼, as if N
-//	         were 4N;  row i, on a stream, where the effect of x_i on y* has become an eighth, or eightfold, or if f knows
+//	         were 4N;  row i, on a stream, where the effect of x_i on y* has become a tenth, or tenfold, or if f knows
 //	         x_i, the terms of h_i and f_x of a sample (faded)
 //	follow   x⁺ = x + s,  y⁺ = y + u + Js, but y + Js, and read, where u leaps: ‖u‖_H > 8‖y‖_H, and ⅛max‖y‖_H
 //	stat     tr M⁻¹cov(h) on the face of X, twice the statistical error of F; a direction in which x is unknown by
@@ -73,7 +73,7 @@
 //	try      y settles at z⁺ by Newton steps (settle), each read, unless F rises as much as it should fall. Where ϱ is
 //	         not in (¼, 4), and z was not read or settled, z is, and on sums Δ stays
 //	fall     ½sᵀ(h + h⁺), of the same samples at both ends; while samples are to come, by Simpson's rule, the middle
-//	         read, too, where y moves by more than .2max‖y‖_H
+//	         read, too, where y moves by more than ¼max‖y‖_H
 //	ratio    ϱ = fall/(hᵀs + ½sᵀBs), 1 on streams if both are below stat/64;  −1 where f or g have no value (ErrDomain),
 //	         or y*, or what an open x_i acts on, is far from y⁺;  by Simpson's rule ≤ .05 if ϱ < .25 and sᵀh⁺ > −sᵀh/64
 //	trust    ϱ ≤ .05: back, Δ = τ/4;  ϱ < .25 or > 4, on sums .5, 2: Δ = τ/2;  in (.75, 1.5): Δ ≥ 2τ;

@@ -195,7 +195,7 @@ func (m *newton) mayMove() {
 		held := x <= lo && p.h[i] >= 0 || x >= hi && p.h[i] <= 0
 		held = held && (p.h[i] != 0 || !m.whole() || lo == hi) // F may curve down from there
 		share := m.faded(i)
-		held = held && slices.Min(share[:]) >= weak                         // else by what is known of another place
+		held = held && slices.Min(share[:]) >= small                        // else by what is known of another place
 		off := p.effect(i)*lose < 4*c.least[i] && (x-c.best[i])*down[i] < 0 // farther down a flat
 		sigma := math.Sqrt(max(0, m.covariance(i, i)))
 		off = off && (math.Abs(down[i]) < sigma || math.Abs((x-c.best[i])*down[i]) < rest)       // for nothing that samples or rounding tell

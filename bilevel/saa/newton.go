@@ -15,14 +15,11 @@ const (
 	askAgain = 5.0 / 4  // old samples may be asked again at this times askedN; all cost 4N evaluations
 	reread   = 32       // all are read again, in any case, at this times readN, and B asked
 	tries    = 6        // steps of a block that fail in a row, and all of a sum's, at most; a stream has 5, a long x 3 times as many
-	small    = 0.1      // a share that does not matter: of a gain, a way, or the standard error of h
+	small    = 0.1      // a share that does not matter: of a gain, a way, an effect, or the standard error of h
 	solved   = 1. / 64  // what a step must promise to be read in the same block, over stat
 	partly   = 0.5      // the error of a step read on a part, over that of h; and what is left when y is settled, over the way of y
 	drifted  = 4        // what J may have changed h by along s, over ‖s‖_M, until B is asked anew
-	farther  = 16       // ℓ_i of an open x_i, at most, over the way on which row i of g_xy changes by its length
-	radius0  = 0.25     // Δ at the start
-	weak     = 1. / 8   // the effect of x_i on y* over that when its row was asked: below, or above 1/weak, it is asked again
-	midway   = 0.2      // over ‖y‖_H: a step that moves y farther is read at its middle, too
+	radius0  = 0.25     // Δ at the start; and how far y may go, over ‖y‖_H, in a step that is not read at its middle, too
 	few      = 3        // x_i moves once more groups of samples, in effect, know it
 	early    = 500      // evaluations for each entry of x and y, times Calls, while samples are few
 	tiny     = 0x1p-44  // rounding

@@ -179,7 +179,7 @@ func (p *point) lengths(s *step, c *curvature, endless bool) {
 			c.most[i], c.best[i] = d, p.x[i]
 		}
 		if c.reach[i] > 0 {
-			far = farther * c.reach[i]
+			far = c.reach[i] / small
 		}
 		lo, hi := s.bounds(i)
 		least, way := c.most[i]/4, math.Abs(p.x[i]-c.best[i])

@@ -300,7 +300,7 @@ func (m *longX) shorten() error {
 		mat.Axpy(m.there.Row(i), -1, m.xy.Row(i))
 		lo, hi := m.box.Bounds(i)
 		if change := m.square(m.there.Row(i)); math.IsInf(hi-lo, 1) && size > 0 && change > 0 {
-			m.unit[i] = min(m.unit[i], farther*math.Abs(p)*math.Sqrt(size/change))
+			m.unit[i] = min(m.unit[i], math.Abs(p)/small*math.Sqrt(size/change))
 		}
 	}
 	return nil

@@ -18,7 +18,7 @@ func (m *newton) try(it *bilevel.Iteration, stands bool) (good bool, err error) 
 	copy(t.d, p.d)
 	var mid []float64 // h in the middle of a long step
 	clear(p.w)
-	if m.step.follow(p.w, p); !m.whole() && p.normH(p.w) > midway*p.norm { // a valley and a ridge may lie between
+	if m.step.follow(p.w, p); !m.whole() && p.normH(p.w) > radius0*p.norm { // a valley and a ridge may lie between
 		mat.Axpy(s, -0.5, s)
 		_, _, err = m.arrive(it, nil, false)
 		mat.Axpy(s, 1, s)
@@ -246,7 +246,7 @@ func (m *newton) trust(rho, tau float64) {
 		m.radius = tau / 4
 		for i, s := range m.step.s {
 			if c := m.curve; c.most[i] == 0 && s*m.to.h[i] > 0 { // f alone knows x_i: B misled it
-				c.reach[i] = min(c.reach[i], math.Abs(s)/farther)
+				c.reach[i] = min(c.reach[i], small*math.Abs(s))
 			}
 		}
 	case rho < 0.25 || rho > 4, m.whole() && (rho < 0.5 || rho > 2): // it may go round
