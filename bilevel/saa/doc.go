@@ -78,7 +78,8 @@
 //	         or y*, or what an open x_i acts on, is far from y⁺;  by Simpson's rule ≤ .05 if ϱ < .25 and sᵀh⁺ > −sᵀh/64
 //	trust    ϱ ≤ .05: back, Δ = τ/4;  ϱ < .25 or > 4, on sums .5, 2: Δ = τ/2;  in (.75, 1.5): Δ ≥ 2τ;
 //	         in (.9, 1.1): Δ ≥ 4τ, up to max(1, ρN) while samples are to come: few may mislead;  τ = max|s_i|/ℓ_i
-//	block    ends where it began, and waits, if F curves down after 30 steps in which ‖y‖_H grew 2¹⁰-fold, and an x_i is open
+//	block    ends where it began, and waits, if F curves down after 30 steps in which ‖y‖_H grew 2¹⁰-fold, and an x_i is open;
+//	         the first, to 2N, if 60 steps of y grow no shorter: g of few samples may fall for ever
 //
 // B is ∇²F, and E is ∂h/∂y, of first and second derivatives alone: v and J may be held, since L_y = 0, and L_x + JᵀL_y
 // does not change with v. Once a step, or drift, has asked old samples, none are until N is 5/4 of what it was: unread

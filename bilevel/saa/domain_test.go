@@ -355,6 +355,12 @@ func TestStepsAreTaken(t *testing.T) {
 			}
 			return half(y.At(0).Shift(-1000))
 		}}, bilevel.Options{}, 16000, 1, 0.35},
+		"one of a kind": {auto.Losses{Upper: 100, Lower: 100,
+			F: func(_, y auto.Vec, _ bilevel.Sample) auto.Num { return half(y.At(0).Shift(1)) },
+			G: func(x, y auto.Vec, s bilevel.Sample) auto.Num {
+				return y.Sub(x).At(0).Scale(1 - 2*float64(s/99)).Softplus()
+			},
+		}, bilevel.Options{}, 6000, math.Log(99) - 1, 1e-6},
 		"no curvature": {auto.Losses{
 			F: func(_, y auto.Vec, _ bilevel.Sample) auto.Num { return half(y.At(0).Scale(1e-3).Shift(-1)) },
 			G: func(x, y auto.Vec, s bilevel.Sample) auto.Num {

@@ -12,7 +12,7 @@ import (
 // block follows the root of the sums. A context that ends leaves it where it can go on.
 func (m *newton) block(it *bilevel.Iteration) error {
 	if !m.started {
-		if m.askedLately() {
+		if m.askedLately() || m.n() < 2*m.askedN && !m.whole() && !m.last {
 			return nil
 		}
 		if err := m.begin(it); err != nil || !m.started {
@@ -160,8 +160,7 @@ func (m *newton) move(it *bilevel.Iteration) (more bool, err error) {
 	return !poor && !m.done && (!good || -m.step.pred > solved*stat || m.step.pressed && m.radius > 2*before), nil
 }
 
-// sees says that the step moves g_y of the part as it moves that of all, to a half, and that h scatters there by at
-// least half as much: else the samples that make it scatter are not among them.
+// sees says that the step moves g_y of the part as that of all, and that h scatters there: see the package comment.
 func (m *newton) sees() bool {
 	p, q := m.now, m.to.part.binned
 	mat.MulVecTrans(p.w, p.xy, m.step.s)

@@ -1,6 +1,7 @@
 package saa
 
 import (
+	"cmp"
 	"errors"
 	"math"
 	"slices"
@@ -54,19 +55,20 @@ func (m *newton) spread(q *mat.Dense) float64 {
 // settle moves y of p to y*(x), until the last step is at most a share of the way that y went.
 func (m *newton) settle(it *bilevel.Iteration, p, by *point, way float64) error {
 	before := p.normH(p.u)
-	for k := range 30 { // one where not convex
+	for k, t := 0, 1.0; k < 30 || k < 60 && by == nil && t == 1; k++ { // one where not convex
 		if step := p.normH(p.u); k > 0 && !p.convex || step <= partly*min(way, 16*p.norm) || step <= tiny*p.normH(p.y) {
 			return nil
 		}
 		slope := mat.Dot(p.g, p.u)
 		copy(m.y0, p.y)
 		copy(m.u0, p.u)
-		for t := 1.0; ; {
+		least := 1e-6 * min(1, cmp.Or(p.normH(p.y)/p.normH(p.u), 1)) // H may be next to 0
+		for t = 1; ; {
 			for j := range p.y {
 				p.y[j] = m.y0[j] + t*m.u0[j]
 			}
 			err := m.read(it, p, by)
-			if errors.Is(err, bilevel.ErrDomain) && t > 1e-6 {
+			if errors.Is(err, bilevel.ErrDomain) && t > least && (k == 0 || t > 1e-6) {
 				t *= 0.1
 				continue
 			}
@@ -74,7 +76,7 @@ func (m *newton) settle(it *bilevel.Iteration, p, by *point, way float64) error 
 				return err
 			}
 			after := mat.Dot(p.g, m.u0)
-			if !(after > -slope/2) || t < 1e-6 {
+			if !(after > -slope/2) || t < least {
 				break
 			}
 			t *= max(0.1, slope/(slope-after))
@@ -82,7 +84,8 @@ func (m *newton) settle(it *bilevel.Iteration, p, by *point, way float64) error 
 		mat.Axpy(m.y0, -1, p.y)
 		way = max(way, p.normH(m.y0))
 	}
-	if p.clip > 0 && !m.whole() && p.normH(p.u) > 0x1p10*before { // g of these samples may fall for ever
+	runs := by == nil && p.normH(p.u) > 0.9*p.normH(m.y0) || p.clip > 0 && p.normH(p.u) > 0x1p10*before
+	if runs && !m.whole() {
 		return bilevel.ErrDomain
 	}
 	return nil
@@ -155,8 +158,5 @@ func (m *newton) lower(it *bilevel.Iteration, p *point) error {
 	if err := it.Finite(p.fx, p.fy, p.gy, p.yy.Data, p.xy.Data); err != nil {
 		return err
 	}
-	if err := p.lower(m.sides[1].left()); err != nil {
-		return err
-	}
-	return it.Finite(p.u)
+	return cmp.Or(p.lower(m.sides[1].left()), it.Finite(p.u))
 }

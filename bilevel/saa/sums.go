@@ -1,6 +1,7 @@
 package saa
 
 import (
+	"cmp"
 	"math"
 	"slices"
 
@@ -146,10 +147,7 @@ func newAsker(dx, dy int) asker {
 func (a *asker) ask(it *bilevel.Iteration, k int, x, y []float64, group []bilevel.Sample) error {
 	o := it.Oracle()
 	if k == 0 {
-		if err := o.GradF(a.fx, a.fy, x, y, group); err != nil {
-			return err
-		}
-		return it.Finite(a.fx, a.fy)
+		return cmp.Or(o.GradF(a.fx, a.fy, x, y, group), it.Finite(a.fx, a.fy))
 	}
 	if err := o.GradG(a.gy, x, y, group); err != nil {
 		return err
