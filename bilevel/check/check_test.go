@@ -397,7 +397,6 @@ func TestPointsStayInTheRegion(t *testing.T) {
 	}
 }
 
-// Rounding in values is no wrong gradient.
 func TestRoughValuesAreReported(t *testing.T) {
 	for noise, judged := range map[float64]bool{1e-12: true, 1e-6: false} {
 		r := run(mutant{oracle: "ValueF", after: func(m written) {

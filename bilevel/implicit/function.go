@@ -26,10 +26,7 @@ import (
 // Errors of Solve wrap ErrNoSolution where y*(x) is not found.
 var ErrNoSolution = errors.New("implicit: no minimiser of g in y is found")
 
-const (
-	newtonSteps = 200 // the cap of Solve
-	shorter     = 7   // that of the differences in HessVec
-)
+const newtonSteps, shorter = 200, 7 // the caps of Solve, and of the differences in HessVec
 
 // Function is F(x) = f(x, y*(x)).
 type Function struct {
@@ -219,10 +216,7 @@ func (f *Function) HessVec(dst, s []float64) error {
 
 func (f *Function) reach(s, js []float64) float64 {
 	const share = 1e-6
-	t := math.Inf(1)
-	if js := mat.Norm(js); js > 0 {
-		t = mat.Norm(f.y) / js
-	}
+	t := mat.Norm(f.y) / mat.Norm(js)
 	size, length := cmp.Or(mat.Norm(f.x), 1), mat.Norm(s)
 	if length > 0 && !(t > 0 && t < size/length) {
 		t = size / length

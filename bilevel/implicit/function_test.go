@@ -1,7 +1,6 @@
 package implicit_test
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -68,7 +67,7 @@ func TestFunctionTolerance(t *testing.T) {
 	x, y, star, h := vec(dx), vec(dy), vec(dy), vec(dx)
 	require.NoError(t, p.Solution(star, x))
 	best := bileveltest.Must(p.Objective(nil, x))
-	f, seen := implicit.New(p), false
+	f := implicit.New(p)
 	for _, tol := range []float64{0.3, 0.1, 1e-2, 1e-4} {
 		copy(y, star)
 		for j := range y {
@@ -82,9 +81,7 @@ func TestFunctionTolerance(t *testing.T) {
 		assert.InEpsilon(t, off, step, 0.3+tol, "tolerance %g", tol)
 		assert.LessOrEqual(t, off, gradient/p.StrongConvexity())
 		assert.LessOrEqual(t, math.Abs(value-best), 3*off*off+1e-15, "tolerance %g", tol)
-		seen = seen || off > 1e-5
 	}
-	assert.True(t, seen, "every tolerance ended at rounding")
 }
 
 func TestHessVec(t *testing.T) {
@@ -161,10 +158,8 @@ func TestFunctionOfBatches(t *testing.T) {
 	assert.InDelta(t, bileveltest.Must(p.ValueF(x, y, f.Xi)), few, 1e-12)
 	f.Xi, f.Phi = nil, nil
 	s[0] = 1
-	k := 0.0
 	assert.Zero(t, testing.AllocsPerRun(20, func() {
-		k++
-		x[0] = 1 / k
+		x[0] = 1 - x[0]
 		_ = f.Solve(y, x, 0)
 		_, _ = f.Gradient(h, x, y)
 		_ = f.HessVec(h, s)
@@ -191,7 +186,6 @@ func unvalued(f function) function {
 	}
 }
 
-// SciPy's L-BFGS-B needs 37 evaluations for Rosenbrock's valley without bounds.
 func TestMinimiseRosenbrock(t *testing.T) {
 	for most, f := range map[int]function{60: rosenbrock, 120: unvalued(rosenbrock)} {
 		m := bileveltest.Must(implicit.Minimise(f, []float64{-1.2, 1}, implicit.Options{}))
@@ -204,6 +198,16 @@ func TestMinimiseRosenbrock(t *testing.T) {
 	m, err := implicit.Minimise(rosenbrock, vec(50), implicit.Options{Evaluations: 30})
 	require.ErrorIs(t, err, implicit.ErrNoMinimum)
 	assert.Equal(t, 30, m.Evaluations)
+}
+
+func TestMinimiseInAnyUnits(t *testing.T) {
+	for _, u := range [][2]float64{{1, 1e-20}, {1e10, 1}, {1e20, 1}, {1e-30, 1}} { // of x and F
+		m := bileveltest.Must(implicit.Minimise(func(grad, x []float64) (float64, error) {
+			grad[0] = u[1] / u[0] * (x[0]/u[0] - 1)
+			return grad[0] * (x[0] - u[0]) / 2, nil
+		}, []float64{5 * u[0]}, implicit.Options{}))
+		assert.InEpsilon(t, u[0], m.X[0], 1e-7, "%v", u)
+	}
 }
 
 // Condition 1e4, all kinds of bounds; without values, the trapezoid rule is exact here.
@@ -272,14 +276,12 @@ func TestMinimiseFails(t *testing.T) {
 		_, err := implicit.Minimise(func(g, x []float64) (float64, error) { g[0] = c[1]; return c[0] + x[0], nil }, vec(1), implicit.Options{})
 		require.ErrorIs(t, err, implicit.ErrNoMinimum)
 	}
-	broken := errors.New("broken")
-	_, err := implicit.Minimise(func([]float64, []float64) (float64, error) { return 0, broken }, []float64{0}, implicit.Options{})
-	require.ErrorIs(t, err, broken)
+	_, err := implicit.Minimise(func([]float64, []float64) (float64, error) { return 0, bilevel.ErrNoExact }, []float64{0}, implicit.Options{})
+	require.ErrorIs(t, err, bilevel.ErrNoExact)
 	for want, o := range map[string]implicit.Options{
 		"implicit: Options.Memory is -1":                                            {Memory: -1},
 		"implicit: Options.Evaluations is -1":                                       {Evaluations: -1},
 		"implicit: Options.Lo and Hi: bilevel: bad option: Box is empty at index 1": {Lo: []float64{0, 1}, Hi: []float64{1, 0}},
-		"implicit: Options.Lo and Hi: bilevel: bad option: Box has 1 lower":         {Lo: []float64{0}},
 	} {
 		_, err := implicit.Minimise(rosenbrock, []float64{0, 0}, o)
 		require.ErrorIs(t, err, bilevel.ErrOption, want)

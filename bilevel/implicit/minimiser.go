@@ -129,7 +129,7 @@ func (m *Minimiser) Done() bool { return m.done }
 func (m *Minimiser) Tell(value float64, grad []float64) (accepted bool) {
 	if !m.begun || m.done {
 		m.begun, m.done = true, false
-		m.f, m.moved = value, 0
+		m.f = value
 		if math.IsNaN(value) {
 			m.f = 0
 		}
@@ -149,8 +149,11 @@ func (m *Minimiser) Tell(value float64, grad []float64) (accepted bool) {
 			m.along()
 			return false
 		}
-		m.done = m.model.empty() || m.rounding()
-		m.model.clear()
+		length, steepest := m.line.t*mat.Norm(m.d), m.model.empty()
+		m.done = m.rounding(1) || steepest && length <= 0x1p-52*mat.Norm(m.x)
+		if m.model.clear(); steepest {
+			m.model.theta = m.proj / length // on with shorter steps
+		}
 		m.next()
 		return false
 	}
@@ -178,11 +181,13 @@ func (m *Minimiser) settle() {
 	if m.idle++; m.proj <= m.least/2 {
 		m.least, m.idle = m.proj, 0
 	}
-	m.done = (m.idle > patience || m.line.last) && m.rounding()
+	m.done = m.idle > patience && m.rounding(max(1, m.line.t)) || m.line.last && m.rounding(m.line.t)
 }
 
-// rounding says that the last direction promised less than the square of rounding.
-func (m *Minimiser) rounding() bool { return -m.line.slope <= 0x1p-80*max(m.moved, math.Abs(m.f)) }
+// rounding says that the last direction promised less than the square of rounding in a step t.
+func (m *Minimiser) rounding(t float64) bool {
+	return -m.line.slope*t <= 0x1p-80*max(m.moved, math.Abs(m.f))
+}
 
 func (m *Minimiser) next() {
 	copy(m.trial, m.x)
@@ -194,18 +199,21 @@ func (m *Minimiser) next() {
 		if slope := mat.Dot(m.d, m.g); slope < 0 {
 			first := 1.0
 			if m.model.empty() {
-				first = min(1, 1/mat.Norm(m.d))
+				first = min(1, max(1, 0x1p-26*mat.Norm(m.x))/mat.Norm(m.d))
 			}
 			most := m.maxStep()
 			m.line = line{slope: slope, t: min(first, most), most: most, low: end{slope: slope}}
 			m.along()
 			return
 		}
-		if m.model.empty() {
-			m.done = true
+		known, size := max(m.moved, math.Abs(m.f)), mat.Norm(m.x)
+		if !m.model.empty() {
+			m.model.clear()
+		} else if m.done = m.model.theta != 1 || known == 0 || !(m.proj*size > 0x1p-40*known); m.done {
 			return
+		} else { // the rounding of x hides −∇F
+			m.model.theta = m.proj / (0x1p-26 * size)
 		}
-		m.model.clear()
 	}
 }
 

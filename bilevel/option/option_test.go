@@ -62,9 +62,4 @@ func TestChecks(t *testing.T) {
 		require.ErrorIs(t, c.err, Err, c.want)
 		assert.ErrorContains(t, c.err, c.want)
 	}
-	v, w := 0, 2.5
-	Default(&v, 7)
-	Default(&w, 7)
-	assert.Equal(t, 7, v)
-	assert.Equal(t, 2.5, w)
 }

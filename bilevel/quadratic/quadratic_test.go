@@ -18,7 +18,6 @@ import (
 	"stable/mat/mattest"
 )
 
-// Variants are problems of all kinds and many shapes.
 func Variants() map[string]Options {
 	v := map[string]Options{}
 	for _, d := range [][2]int{{1, 1}, {1, 4}, {5, 2}, {4, 4}, {7, 17}} {
@@ -222,7 +221,6 @@ func TestOptimum(t *testing.T) {
 			if o.Nonconvex > 0 {
 				assert.Zero(t, f)
 			}
-			// Other points are worse, at least by what lowest says.
 			for _, r := range []float64{1e-3, 0.1, 1, 10} {
 				for s := range uint64(20) {
 					z, d := slices.Clone(x), mattest.Vec(len(x), s)
@@ -326,7 +324,6 @@ func TestMomentsAreThoseOfGaussians(t *testing.T) {
 	assert.InEpsilon(t, m4, math.Pow(moment(mean, sigma, d), 4), 5*1.3/math.Sqrt(n))
 }
 
-// Clones and problems of one seed share their draws.
 func TestSameNameIsSameDraw(t *testing.T) {
 	for name, o := range Variants() {
 		t.Run(name, func(t *testing.T) {

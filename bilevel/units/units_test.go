@@ -28,7 +28,6 @@ func foreign() Units {
 	}
 }
 
-// All derivatives, products, values and the truth are those of the problem in its new units.
 func TestDerivatives(t *testing.T) {
 	scaled := bileveltest.Must(In(sum(t), foreign()))
 	for name, p := range map[string]bilevel.Problem{"units": scaled, "stream": stream.Of(scaled)} {
