@@ -161,10 +161,9 @@ func (s *Solver) read(file []byte, words int) error {
 	return nil
 }
 
-// SaveFile saves to the file at path, in one step: whenever the process or the machine stops, it
-// holds the previous checkpoint or this one. The previous one stays beside it as path + ".old".
-// Errors leave the file unchanged. A process killed meanwhile leaves a hidden file of path's name and
-// .tmp, which nobody reads.
+// SaveFile saves to the file at path, in one step: whenever the process or the machine stops, it holds the
+// previous checkpoint or this one. The previous one stays beside it as path + ".old". Errors leave the file
+// unchanged. A process killed meanwhile leaves a hidden file of path's name and .tmp, which nobody reads.
 func (s *Solver) SaveFile(path string) error { return atomicfile.Replace(path, path+".old", s.Save) }
 
 // LoadFile is Load from the file at path.

@@ -8,9 +8,8 @@ import (
 	"stable/mat/kernel"
 )
 
-// eigenBound carries a lower bound of λ_min(H_yy) along (STABLE-H), for a problem that is
-// StronglyConvex. With t = 1−τ, Δ = g_yy(x^k, y^k; φ) − g_yy(x^{k−1}, y^{k−1}; φ) and s =
-// ConvexityAt(x^k), before the projection
+// eigenBound carries a lower bound of λ_min(H_yy) along (STABLE-H), for a problem that is StronglyConvex. With
+// t = 1−τ, Δ = g_yy(x^k, y^k; φ) − g_yy(x^{k−1}, y^{k−1}; φ) and s = ConvexityAt(x^k), before the projection
 //
 //	H^k = t·H^{k−1} + t·Δ + τ·g_yy(x^k, y^k; φ),
 //	λ_min(H^k) ≥ t·λ_min(H^{k−1}) + t·λ_min(Δ) + τ·s,                               Weyl's inequality

@@ -16,25 +16,22 @@ type Health struct {
 	// entries of x of one unit.
 	Gradient, StdErr float64
 
-	// Gap is what is left of F(x) − F*: ½(hᵀM⁻¹h + tr M⁻¹C) over the entries that no bound holds,
-	// and of the others what they fall by where h_i has its sign by chance, or nothing tells that F
-	// feels x_i, with M a learned Hessian of F and C the covariance of h; the second part is
-	// observe.LocalLimit. In a set without bounds for each entry they are what the last step promised,
-	// and that of its face. +Inf where F clearly curves down along entries that may move, or what they
-	// need is not known.
+	// Gap is what is left of F(x) − F*: ½(hᵀM⁻¹h + tr M⁻¹C) over the entries that no bound holds, and of the
+	// others what they fall by where h_i has its sign by chance, or nothing tells that F feels x_i, with M a
+	// learned Hessian of F and C the covariance of h; the second part is observe.LocalLimit. In a set without
+	// bounds for each entry they are what the last step promised, and that of its face. +Inf where F clearly
+	// curves down along entries that may move, or what they need is not known.
 	Gap float64
 
-	// MuG is the μ_g that the method was told, 0 for none. Least is the least eigenvalue of g_yy
-	// that it sees, before any is raised, LeastErr its standard error; NaN where STABLE and RSVRB
-	// raise too few.
+	// MuG is the μ_g that the method was told, 0 for none. Least is the least eigenvalue of g_yy that it sees,
+	// before any is raised, LeastErr its standard error; NaN where STABLE and RSVRB raise too few.
 	MuG, Least, LeastErr float64
 
 	// Clipped is the share of late steps, with weights j³, in which eigenvalues of H_yy were raised.
 	Clipped float64
 
-	// LargeMuG: g_yy has eigenvalues below μ_g by more than three standard errors, and in STABLE
-	// and RSVRB most late steps raise some. NotConvex: it has some below 0 by as much, and y is no
-	// minimum of g.
+	// LargeMuG: g_yy has eigenvalues below μ_g by more than three standard errors, and in STABLE and RSVRB most
+	// late steps raise some. NotConvex: it has some below 0 by as much, and y is no minimum of g.
 	LargeMuG, NotConvex bool
 
 	// Saddle: the hypergradient vanishes, as far as the samples tell, and ∇²F has a clearly

@@ -1,10 +1,9 @@
 package bilevel
 
-// Method is a rule that computes the next iterate from the present one. Any package can implement
-// it; the Solver counts, catches panics, looks for values that are not finite, writes checkpoints,
-// and keeps the last good iterate. The Method holds the parameters, the Stepper that Start returns
-// is the running method. The example is a complete one, to copy; check.Method says which of the
-// rules below a method breaks.
+// Method is a rule that computes the next iterate from the present one. Any package can implement it; the
+// Solver counts, catches panics, looks for values that are not finite, writes checkpoints, and keeps the last
+// good iterate. The Method holds the parameters, the Stepper that Start returns is the running method. The
+// example is a complete one, to copy; check.Method says which of the rules below a method breaks.
 type Method interface {
 	// Name is the method's name in the literature, for error messages and checkpoints.
 	Name() string
@@ -18,10 +17,9 @@ type Method interface {
 
 // Stepper is a running Method. In every iteration the Solver calls Step, and then Vectors.
 type Stepper interface {
-	// Step reads it.X() and it.Y(), which it must not change, and writes it.NextX() and it.NextY(),
-	// which hold the same at the start. It keeps x in the feasible set, and reports its step sizes
-	// by it.UseSteps. On an error the run ends and the next iterate is dropped. Step should
-	// allocate nothing.
+	// Step reads it.X() and it.Y(), which it must not change, and writes it.NextX() and it.NextY(), which hold
+	// the same at the start. It keeps x in the feasible set, and reports its step sizes by it.UseSteps. On an
+	// error the run ends and the next iterate is dropped. Step should allocate nothing.
 	Step(it *Iteration) error
 
 	// Vectors calls visit with each vector that the last step computed, in that order and under its

@@ -22,7 +22,7 @@ type Options struct {
 	// Seed seeds both sample streams and the method's own random source. Any number. Default 0.
 	Seed uint64
 
-	// UpperBatch and LowerBatch are the numbers of samples ξ and φ in a batch, ≥ 1, or Full, drawn
+	// UpperBatch and LowerBatch are the numbers of samples ξ and φ in a batch, up to 2²⁴, or Full, drawn
 	// independently, uniformly and with replacement, but for SAA-Newton's passes over sums. Default 1.
 	// STABLE draws one batch of each per step; a method that draws more says so.
 	UpperBatch, LowerBatch int
@@ -36,11 +36,15 @@ func (o *Options) prepare(dx, dy int) error {
 	option.Default(&o.UpperBatch, 1)
 	option.Default(&o.LowerBatch, 1)
 	option.Default(&o.Explode, 1e12)
+	set := o.Set.Validate(dx)
+	if set != nil && !errors.Is(set, ErrOption) { // that of a caller's own
+		set = option.Bad("Options.Set, a %T: %w", o.Set, set)
+	}
 	if err := errors.Join(
 		option.Positive("Options.Explode", o.Explode),
 		option.Batch("Options.UpperBatch", o.UpperBatch),
 		option.Batch("Options.LowerBatch", o.LowerBatch),
-		o.Set.Validate(dx),
+		set,
 		option.Vector("Options.X0", o.X0, dx),
 		option.Vector("Options.Y0", o.Y0, dy),
 	); err != nil {

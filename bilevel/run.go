@@ -31,11 +31,10 @@ type Run struct {
 	//
 	//	‖x^{k+1} − x^k‖ + eps·‖x^{k+1}‖ < Tol·α_k   and   ‖y^{k+1} − y^k‖ + eps·‖y^{k+1}‖ < Tol·β_k
 	//
-	// with the step sizes in effect, and eps = 2⁻⁵² for rounding: over α_k and β_k, the left sides
-	// are the norms of the gradient mappings. Directions of inner steps on y, and of something
-	// besides x and y, must have norms below Tol, too. Steps that move nothing, with step sizes of 0,
-	// do not count. With noise, Tol must be above that of a step's batches, which a longer window does
-	// not lower: set a second stop rule.
+	// with the step sizes in effect, and eps = 2⁻⁵² for rounding: over α_k and β_k, the left sides are the
+	// norms of the gradient mappings. Directions of inner steps on y, and of something besides x and y, must
+	// have norms below Tol, too. Steps that move nothing, with step sizes of 0, do not count. With noise, Tol
+	// must be above that of a step's batches, which a longer window does not lower: set a second stop rule.
 	Tol float64
 
 	// Gap stops the run where Health.Gap, the method's estimate of F(x) − F* in the unit of f, has

@@ -5,9 +5,8 @@ import (
 	"slices"
 )
 
-// MetricSet is a Set, as all of this package are, that also projects in a diagonal metric:
-// ProjectMetric writes argmin over z in X of Σ w_i·(z_i − x_i)², for finite w_i > 0. dst may be x.
-// It must not allocate.
+// MetricSet is a Set, as all of this package are, that also projects in a diagonal metric: ProjectMetric writes
+// argmin over z in X of Σ w_i·(z_i − x_i)², for finite w_i > 0. dst may be x. It must not allocate.
 //
 // Those of this package may write NaN if sums or quotients of weights leave the range. Their error
 // bound is that of Project, with 64 in place of 8 for a Ball and a Simplex with weights over up to
@@ -46,9 +45,8 @@ func (h HalfSpace) ProjectMetric(dst, x, w []float64) {
 	}
 }
 
-// ProjectMetric writes max(x_i − θ/w_i, 0) with the θ of the sum, by two runs of Michelot's
-// iteration. The second measures the entries from where the first left them, against a common
-// offset.
+// ProjectMetric writes max(x_i − θ/w_i, 0) with the θ of the sum, by two runs of Michelot's iteration. The
+// second measures the entries from where the first left them, against a common offset.
 func (s Simplex) ProjectMetric(dst, x, w []float64) {
 	if len(x) == 0 {
 		return

@@ -74,9 +74,13 @@ type shaped struct {
 
 func (p shaped) Dims() (int, int) { return p.dx, p.dy }
 
-type shapeless struct{ Space }
+type shapeless struct {
+	Space
+	err error
+}
 
 func (shapeless) Project(dst, _ []float64) { dst[0] = math.NaN() }
+func (s shapeless) Validate(int) error     { return s.err }
 
 func TestNewRefuses(t *testing.T) {
 	nan := math.NaN()
@@ -105,6 +109,7 @@ func TestNewRefuses(t *testing.T) {
 			plain, Options{X0: []float64{0, 0, 7}, Set: UniformBox(3, 0, 1)}},
 		{"X0 is not in the feasible set: entry 0 is 5e-10", plain, Options{X0: []float64{5e-10, 0, 0}, Set: UniformBox(3, 0, 1e-12)}},
 		{"Options.Set, a bilevel.shapeless, projects onto a point that is NaN at index 0", plain, Options{Set: shapeless{}}},
+		{"Options.Set, a bilevel.shapeless: " + ErrMissing.Error(), plain, Options{Set: shapeless{err: ErrMissing}}},
 		{"Box has 2 lower", plain, Options{Set: UniformBox(2, 0, 1)}},
 	} {
 		_, err := New(newWavy(0), c.m, c.opt)

@@ -24,10 +24,9 @@ type STABLE struct {
 	//
 	//	α_k,i = ScaleX·w_i / √((k+1)·mean of h_i² over steps 0 … k)
 	//
-	// with the hypergradient estimate h, the width w_i of Set in that direction (1 where it has
-	// none), and a weight of order j³ of step j. x is then projected in the metric of these step
-	// sizes; if Set is no MetricSet, all entries share one. 1/√k is the order of Theorem 2, without
-	// its constants.
+	// with the hypergradient estimate h, the width w_i of Set in that direction (1 where it has none), and a
+	// weight of order j³ of step j. x is then projected in the metric of these step sizes; if Set is no
+	// MetricSet, all entries share one. 1/√k is the order of Theorem 2, without its constants.
 	Alpha Schedule
 
 	// Beta is the step size β_k ≥ 0 of y. Default: nil, ScaleY / √((k+1)·that mean of ‖g_y‖²).

@@ -18,9 +18,9 @@ var Err = errors.New("bilevel: bad option")
 // Full is bilevel.Full, the batch size that asks for the exact value.
 const Full = -1
 
-// Bad returns an error that wraps Err, with a text made as by fmt.Sprintf.
+// Bad returns an error that wraps Err, with a text made as by fmt.Errorf.
 func Bad(format string, args ...any) error {
-	return fmt.Errorf("%w: %s", Err, fmt.Sprintf(format, args...))
+	return fmt.Errorf("%w: %w", Err, fmt.Errorf(format, args...))
 }
 
 // Default sets *v to value if it is zero.

@@ -1,6 +1,5 @@
-// Package quadratic holds synthetic bilevel problems whose solution is known in closed form, with
-// noise of chosen size on every derivative. Lower level, A symmetric positive definite of known
-// spectrum:
+// Package quadratic holds synthetic bilevel problems whose solution is known in closed form, with noise of
+// chosen size on every derivative. Lower level, A symmetric positive definite of known spectrum:
 //
 //	g(x, y; φ) = ½ yᵀA y − (Bᵀx + c)ᵀy + σ_gy eᵀδ + σ_gxy ηᵀN δ + ½ σ_gyy δᵀS δ,    δ = y − y*(x*),  η = x − x*,
 //
@@ -21,7 +20,6 @@ package quadratic
 
 import (
 	"cmp"
-	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -104,7 +102,7 @@ func New(o Options) (*Problem, error) {
 	p.seed(kindProblem, 0)
 	p.a = spectrum(p.rng, o.Dy, o.MuG, o.LG)
 	if err := p.factor.Factor(p.a); err != nil {
-		return nil, fmt.Errorf("quadratic: LG/MuG is too large: %w", err)
+		return nil, option.Bad("quadratic: MuG is too small, or LG/MuG too large: %w", err)
 	}
 	p.b = mat.NewDense(o.Dx, o.Dy)
 	gaussian(p.rng, p.b.Data)
@@ -301,7 +299,7 @@ func (p *Problem) newton() error {
 	mat.RankKTrans(h, p.bowl(), jt)
 	var c chol.Cholesky
 	if err := c.Factor(h); err != nil {
-		return fmt.Errorf("quadratic: LP/MuP or CrossNorm/MuG is too large: %w", err)
+		return option.Bad("quadratic: LP/MuP or CrossNorm/MuG is too large: %w", err)
 	}
 	grad := make([]float64, p.o.Dx)
 	for range 2 {

@@ -98,9 +98,9 @@ func TestInvalidOptionsAreNamed(t *testing.T) {
 		require.ErrorIs(t, err, bilevel.ErrOption, name)
 		assert.ErrorContains(t, err, "quadratic: "+name+" ")
 	}
-	p, err := New(Options{Dy: 40, MuG: 1e-30, LG: 1}) // half of the spectrum is lost in rounding
-	assert.Nil(t, p)
+	_, err := New(Options{Dy: 40, MuG: 1e-30, LG: 1}) // half of the spectrum is lost in rounding
 	assert.ErrorIs(t, err, chol.ErrNotPosDef)
+	assert.ErrorIs(t, err, bilevel.ErrOption)
 
 	o := bileveltest.Must(New(Options{})).Options()
 	assert.Equal(t, Options{Dx: 10, Dy: 10, MuG: 1, LG: 10, MuP: 1, LP: 10, CrossNorm: 1}, o)

@@ -98,10 +98,9 @@ func (c Constants) Theorem2(k int, rho float64) (Steps, error) {
 // Theorem3 returns the step sizes (eq.stepsize2), for a μ-strongly convex F: β_k = τ_k =
 // 2/(c̃₅(K₀+k)) and α_k = a·β_k, with the smallest K₀ that keeps β_0 within the constant bounds.
 //
-// Where statement and proof differ, it follows the proof. The statement bounds β_k by 1/(K₀+k),
-// with which the recursion V^{k+1} ≤ (1 − c̃₅β_k)V^k + c̃₆β_k² falls only as k^(−c̃₅), c̃₅ ≤ 1/4.
-// And inequality (c) of the proof needs a ≤ μ μ_g L_g/(8 L_f²(μ_g+L_g)); the statement prints 2 for
-// the 8.
+// Where statement and proof differ, it follows the proof. The statement bounds β_k by 1/(K₀+k), with which the
+// recursion V^{k+1} ≤ (1 − c̃₅β_k)V^k + c̃₆β_k² falls only as k^(−c̃₅), c̃₅ ≤ 1/4. And inequality (c) of the
+// proof needs a ≤ μ μ_g L_g/(8 L_f²(μ_g+L_g)); the statement prints 2 for the 8.
 func (c Constants) Theorem3() (Steps, error) {
 	if err := c.validate(); err != nil {
 		return Steps{}, err
