@@ -156,6 +156,9 @@ func TestFickleStateIsRefused(t *testing.T) {
 		visits = 2
 		assert.ErrorContains(t, s.Save(io.Discard), "the State of drawing visited")
 	}
+	st, minus := State{writing: true}, -1
+	st.Count(&minus)
+	assert.EqualError(t, st.err, "the State has a count of -1, want ≥ 0")
 }
 
 func sign(file []byte) []byte {

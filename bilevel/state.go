@@ -2,6 +2,7 @@ package bilevel
 
 import (
 	"encoding/binary"
+	"fmt"
 	"math"
 	"math/rand/v2"
 
@@ -43,12 +44,14 @@ func (t *State) Uint(v *uint64) { *v = t.word(*v) }
 
 // Count visits an int ≥ 0; Load refuses any other.
 func (t *State) Count(v *int) {
-	u := t.word(uint64(*v))
-	if u >= math.MaxInt {
+	switch u := t.word(uint64(*v)); {
+	case u < math.MaxInt:
+		*v = int(u)
+	case t.writing && t.err == nil:
+		t.err = fmt.Errorf("the State has a count of %d, want ≥ 0", *v)
+	default:
 		t.fail("a count is %d", u)
-		return
 	}
-	*v = int(u)
 }
 
 // Flag visits *v as 0 or 1; Load refuses any other number.
