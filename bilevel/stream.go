@@ -116,7 +116,12 @@ func (p *Passes) check() error {
 
 // Drawn returns the terms that this pass has given so far, in their order: to be read only, valid
 // until the next draw.
-func (p *Passes) Drawn() []Sample { return p.terms[:p.done] }
+func (p *Passes) Drawn() []Sample {
+	if p == nil {
+		return nil
+	}
+	return p.terms[:p.done]
+}
 
 // Past gives the names that a run drew from a stream without Passes once more, in their order. It
 // keeps none, but runs the generator again. A name given again is no new sample. Iteration.PastXi

@@ -86,7 +86,7 @@ func TestPasses(t *testing.T) {
 	} {
 		require.ErrorIs(t, bad.check(), ErrDamaged)
 	}
-	assert.Nil(t, NewPasses(0))
+	assert.Nil(t, NewPasses(0).Drawn())
 }
 
 type (
