@@ -256,7 +256,7 @@ func eachBad(m reflect.Value, path string, f func(path string, bad any)) {
 		case reflect.TypeFor[Neumann]():
 			eachBad(field, path+".Neumann", f)
 		case reflect.TypeFor[int]():
-			bad = []any{-7}
+			bad = []any{-7, math.MaxInt}
 		case reflect.TypeFor[float64]():
 			bad = []any{-1., math.NaN(), math.Inf(1)}
 			if slices.Contains([]string{"CGxy", "Radius", "Trust", "ScaleX", "ScaleY"}, name) { // ∞ is allowed

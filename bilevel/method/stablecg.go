@@ -64,7 +64,7 @@ func (m STABLECG) Start(it *bilevel.Iteration) (bilevel.Stepper, error) {
 		now: mat.NewDense(dx, dy), xLast: mem.x(""), yLast: mem.y(""), dx: mem.x(""), gy: mem.y("g_y"), fx: mem.x("f_x"),
 		fy: mem.y("f_y"), hp: mem.y("H_yy v"), v: mem.y("v"), h: mem.x("the hypergradient"),
 		w: mem.y("the drift correction"), b: mem.y(""), residual: mem.y(""), dir: mem.y("")}
-	if _, lower := it.Batches(); lower != bilevel.Full {
+	if _, lower := it.Batches(); lower != bilevel.Full && err == nil {
 		r.window = make([]bilevel.Sample, max(m.Window, lower))
 	}
 	return r, err
