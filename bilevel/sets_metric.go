@@ -8,7 +8,7 @@ import (
 // MetricSet is a Set, as all of this package are, that also projects in a diagonal metric: ProjectMetric writes
 // argmin over z in X of Σ w_i·(z_i − x_i)², for finite w_i > 0. dst may be x. It must not allocate.
 //
-// Those of this package may write NaN if sums or quotients of weights leave the range. Their error
+// Those of this package may write NaN if sums or quotients leave the range. Their error
 // bound is that of Project, with 64 in place of 8 for a Ball and a Simplex with weights over up to
 // 12 decades, and times ‖A‖·‖W⁻¹A‖/(AᵀW⁻¹A) for a HalfSpace.
 type MetricSet interface {

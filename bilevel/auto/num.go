@@ -98,8 +98,7 @@ func (a Num) Sin() Num          { return a.unary("Sin", sin, 0) }
 func (a Num) Cos() Num          { return a.unary("Cos", cos, 0) }
 func (a Num) Pow(r float64) Num { return a.unary("Pow", pow, r) }
 
-// Apply returns φ(a), given the value and the first two derivatives of φ at a.Value(). It fails
-// where one of them is not finite.
+// Apply returns φ(a), given the value and the first two derivatives of φ at a.Value(), and fails as they do.
 func (a Num) Apply(value, first, second float64) Num {
 	return a.unary("Apply", func(float64, float64) (v, p, q float64) { return value, first, second }, 0)
 }

@@ -125,7 +125,7 @@ func (m *Minimiser) ProjGrad() float64 { return m.proj }
 func (m *Minimiser) Done() bool { return m.done }
 
 // Tell takes the value (NaN if unknown) and gradient at Trial, moves X there if it accepts, and
-// chooses the next Trial. A gradient that is not finite, or the value +Inf, is a failed trial.
+// chooses the next Trial. Later a gradient that is not finite, or a value ±Inf, is a failed trial.
 func (m *Minimiser) Tell(value float64, grad []float64) (accepted bool) {
 	if !m.begun || m.done {
 		m.begun, m.done = true, false
