@@ -10,10 +10,9 @@ import (
 
 const condExact = 16 // up to this order both matrices are formed
 
-// Cond returns κ₁ = ‖A‖₁·‖A⁻¹‖₁ ≥ 1, 1 for order 0; beyond order 16, an estimate from below (see the
-// package comment). It panics without a factor. About n³ flops up to order 16, at most 20n² above.
-// (Higham, Accuracy and Stability, section 15.3, with the two best vertices of each gradient; LAPACK
-// dpocon.)
+// Cond returns κ₁ = ‖A‖₁·‖A⁻¹‖₁ ≥ 1, 1 for order 0; beyond order 16, an estimate from below (see the package
+// comment). It panics without a factor. About n³ flops up to order 16, at most 20n² above. (Higham, Accuracy
+// and Stability, section 15.3, with the two best vertices of each gradient; LAPACK dpocon.)
 func (c *Cholesky) Cond() float64 {
 	c.need("chol: Cond: no factor")
 	if c.f.Rows <= condExact {

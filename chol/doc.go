@@ -19,9 +19,8 @@
 //	          κ₁/3 in TestAccuracy, κ₁/5 in TestCondOfIntegers (κ₁/7 was seen), and no theorem: it can be fooled
 //	Update    and Downdate: ‖L̃L̃ᵀ − (LLᵀ ± xxᵀ)‖_F ≤ 4n·eps·max(‖L‖_F, ‖L̃‖_F)²
 //
-// κ-bounds need n·eps·κ < 0.1; underflow adds to all. Higham, Accuracy and Stability of Numerical
-// Algorithms, theorems 10.3 to 10.7; TestAccuracy checks the constants up to order 40 in arithmetic
-// of 320 bits.
+// κ-bounds need n·eps·κ < 0.1; underflow adds to all. Higham, Accuracy and Stability of Numerical Algorithms,
+// theorems 10.3 to 10.7; TestAccuracy checks the constants up to order 40 in arithmetic of 320 bits.
 //
 // Results are a pure function of the inputs, with the rounding of package mat's kernels.
 package chol

@@ -17,9 +17,8 @@ type Symmetric struct {
 	known  bool      // z belongs to values
 }
 
-// Factor computes all eigenvalues and eigenvectors of a, n × n. An eigenvalue much smaller than ‖A‖
-// may have no correct digit: use Jacobi. Close eigenvalues get some orthonormal basis of their common
-// space.
+// Factor computes all eigenvalues and eigenvectors of a, n × n. An eigenvalue much smaller than ‖A‖ may have no
+// correct digit: use Jacobi. Close eigenvalues get some orthonormal basis of their common space.
 //
 // a is read only. Errors: ErrNotFinite, ErrNoConvergence (never seen). It panics if the rows of a
 // overlap. 10n³/3 flops and some 10n² divisions; up to 5n³ more where eigenvalues agree to rounding.

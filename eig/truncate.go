@@ -53,10 +53,9 @@ type Truncator struct {
 // Truncate sets dst = P = V·max(Λ, mu)·Vᵀ, the projection of a = V·Λ·Vᵀ onto {X ⪰ mu·I} in the
 // Frobenius norm; where a Cholesky proves A − mu·I positive definite, P is a, bit for bit.
 //
-// dst may be a, which is else only read; where P = a stays in place, its factor is computed at once.
-// Errors: ErrNotFinite (a or mu), ErrNoConvergence (never seen); dst is then as before. It panics if
-// the orders differ. Costs and errors: the package comment. Higham, Linear Algebra Appl. 103 (1988),
-// theorem 2.1, shifted by mu.
+// dst may be a, which is else only read; where P = a stays in place, its factor is computed at once. Errors:
+// ErrNotFinite (a or mu), ErrNoConvergence (never seen); dst is then as before. It panics if the orders differ.
+// Costs and errors: the package comment. Higham, Linear Algebra Appl. 103 (1988), theorem 2.1, shifted by mu.
 func (t *Truncator) Truncate(dst, a *mat.Sym, mu float64) (Report, error) {
 	if dst.N != a.N {
 		panic("eig: Truncator.Truncate: dimension mismatch")

@@ -4,15 +4,13 @@
 // share memory. A Sym is its lower triangle. What stands above its diagonal, or between rows, is not
 // written or used, though vectors may load it.
 //
-// Shapes and aliasing: the destination comes first, and inputs are not modified. Element-wise
-// functions (Copy, Scale, AddScaled, Recur, ProjectFrob and their Sym forms) and triangular solves
-// allow dst to be an operand; elsewhere it must not overlap one. Partial overlap is never allowed.
-// Only what shows in O(1) is checked: a dst that begins where an operand does, a Stride below a
-// row's length.
+// Shapes and aliasing: the destination comes first, and inputs are not modified. Element-wise functions (Copy,
+// Scale, AddScaled, Recur, ProjectFrob and their Sym forms) and triangular solves allow dst to be an operand;
+// elsewhere it must not overlap one. Partial overlap is never allowed. Only what shows in O(1) is checked: a
+// dst that begins where an operand does, a Stride below a row's length.
 //
-// Errors: none. Every function panics with a constant string, as "mat: Mul: dimension mismatch",
-// where sizes do not match. NaN and Inf reach whatever they take part in; no product is skipped
-// because a factor is 0.
+// Errors: none. Every function panics with a constant string, as "mat: Mul: dimension mismatch", where sizes do
+// not match. NaN and Inf reach whatever they take part in; no product is skipped because a factor is 0.
 //
 // Memory: NewDense, DenseOf, NewSym, SymOf and Format allocate; products take their workspace from a
 // pool. No goroutines: calls may run together unless one writes what another uses.

@@ -2,10 +2,9 @@ package mat
 
 import "math"
 
-// ProjectFrob sets dst = a·min(1, radius/‖a‖_F), the projection of a, m × n, onto {X : ‖X‖_F ≤
-// radius}, and returns ‖a‖_F. If an entry is NaN or infinite, dst = a and the norm is NaN or +Inf.
-// The relative error is at most 4·mn·eps, eps = 2⁻⁵², apart from underflow. It panics if radius is
-// negative or NaN. 3 flops an entry.
+// ProjectFrob sets dst = a·min(1, radius/‖a‖_F), the projection of a, m × n, onto {X : ‖X‖_F ≤ radius}, and
+// returns ‖a‖_F. If an entry is NaN or infinite, dst = a and the norm is NaN or +Inf. The relative error is at
+// most 4·mn·eps, eps = 2⁻⁵², apart from underflow. It panics if radius is negative or NaN. 3 flops an entry.
 func ProjectFrob(dst, a *Dense, radius float64) float64 {
 	alike("mat: ProjectFrob", dst, a)
 	if !(radius >= 0) {

@@ -21,14 +21,13 @@
 // Without bilevel.Values the report is never complete: a negated f_y, where f does not mix x and y,
 // and a wrong constant in g_y contradict no other oracle.
 //
-// A derivative is the best of a ladder of extrapolated central differences. Its tolerance is ten
-// times the difference between steps of the ladder plus rounding; where that exceeds a thousandth
-// of the largest entry, the report has a gap. Sums are compared to 1e-9 of their largest entry. A
-// finite sum of up to Options.MaxTerms terms is averaged in full. Other streams get a z-test, entry
-// by entry, on Options.Samples draws, with Bonferroni's inequality; entries to which too few draws
-// contribute are left out, and counted. Points x lie in Options.Set, and steps of differences where
-// X has room; where it has none, as in a simplex, they leave it by at most ScaleX/100, and an
-// oracle that fails there is not accused.
+// A derivative is the best of a ladder of extrapolated central differences. Its tolerance is ten times the
+// difference between steps of the ladder plus rounding; where that exceeds a thousandth of the largest entry,
+// the report has a gap. Sums are compared to 1e-9 of their largest entry. A finite sum of up to
+// Options.MaxTerms terms is averaged in full. Other streams get a z-test, entry by entry, on Options.Samples
+// draws, with Bonferroni's inequality; entries to which too few draws contribute are left out, and counted.
+// Points x lie in Options.Set, and steps of differences where X has room; where it has none, as in a simplex,
+// they leave it by at most ScaleX/100, and an oracle that fails there is not accused.
 //
 // The same problem and options give the same report. For each point and two samples, and once for all
 // terms of a sum of 10⁵/(dx + dy)² at most, or 100, a check costs 12 evaluations of g_y and of each value for every
@@ -70,10 +69,9 @@ type Options struct {
 	Samples  int     // draws of a z-test, ≥ 500; 0 means 1000
 }
 
-// Problem checks the oracles of p, and Products, Joint, UpperGradient, Values, Truth and StronglyConvex
-// where p implements them. The error is about the options, the dimensions or a nil p alone. Panics of
-// oracles are caught. An oracle that failed, or does not keep to its samples, is not checked
-// further, nor another by it.
+// Problem checks the oracles of p, and Products, Joint, UpperGradient, Values, Truth and StronglyConvex where p
+// implements them. The error is about the options, the dimensions or a nil p alone. Panics of oracles are
+// caught. An oracle that failed, or does not keep to its samples, is not checked further, nor another by it.
 func Problem(p bilevel.Problem, o Options) (*Report, error) {
 	if p == nil {
 		return nil, option.Bad("check: Problem needs a problem, and it is nil")

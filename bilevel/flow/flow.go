@@ -188,11 +188,10 @@ func (f *Flow) Lyapunov() (float64, error) {
 //
 //	α ≤ 2μ_g β / (L_f² + 2 B_x L),
 //
-// and +Inf if nothing bounds it: L_f is that of c.Lipschitz, B_x = C_fx + (C_gxy/μ_g) C_fy bounds
-// ‖T‖, and L = L_gxy/μ_g + C_gxy L_gyy/μ_g² is the Lipschitz constant of g_yy⁻¹ g_xyᵀ in y, the
-// paper's L_y of this place. Read from c are MuG > 0, Lfx, Lfy, Lgxy, Lgyy, Cfx, Cfy and Cgxy. An
-// error wraps bilevel.ErrOption. In a quadratic problem, where L = 0, V falls up to twice the
-// bound.
+// and +Inf if nothing bounds it: L_f is that of c.Lipschitz, B_x = C_fx + (C_gxy/μ_g) C_fy bounds ‖T‖, and L =
+// L_gxy/μ_g + C_gxy L_gyy/μ_g² is the Lipschitz constant of g_yy⁻¹ g_xyᵀ in y, the paper's L_y of this place.
+// Read from c are MuG > 0, Lfx, Lfy, Lgxy, Lgyy, Cfx, Cfy and Cgxy. An error wraps bilevel.ErrOption. In a
+// quadratic problem, where L = 0, V falls up to twice the bound.
 func MaxAlpha(c theorem.Constants, beta float64) (float64, error) {
 	if err := errors.Join(
 		option.Finite("flow: MaxAlpha: beta", beta),
@@ -210,5 +209,9 @@ func MaxAlpha(c theorem.Constants, beta float64) (float64, error) {
 	r := c.Cgxy / c.MuG
 	bx := c.Cfx + r*c.Cfy
 	l := (c.Lgxy + r*c.Lgyy) / c.MuG
-	return 2 * c.MuG * beta / (lf*lf + 2*bx*l), nil
+	alpha := 2 * c.MuG * beta / (lf*lf + 2*bx*l)
+	if !(alpha > 0) {
+		return 0, option.Bad("flow: MaxAlpha: Constants of these sizes give %v", alpha)
+	}
+	return alpha, nil
 }

@@ -215,6 +215,7 @@ func TestMaxAlpha(t *testing.T) {
 	}{
 		"beta is 0": {0, c}, "Constants.MuG is 0": {1, theorem.Constants{}},
 		"Constants.Lgyy is NaN": {1, theorem.Constants{MuG: 1, Lgyy: math.NaN()}},
+		"sizes give NaN":        {1, theorem.Constants{MuG: 1e-200, Lfx: 1, Cgxy: 1e200}},
 	} {
 		_, err := MaxAlpha(bad.c, bad.beta)
 		require.ErrorIs(t, err, bilevel.ErrOption)

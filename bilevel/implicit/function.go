@@ -2,9 +2,8 @@
 //
 //	F(x) = f(x, y*(x)),   ∇F = f_x − g_xy v,   v = g_yy⁻¹ f_y,   at y*(x) = argmin_y g(x, y),
 //
-// by the implicit function theorem. [Function] computes y*(x), F, ∇F and products with ∇²F, [Truth]
-// keeps y*(x) to itself; [Minimiser] is L-BFGS-B for any smooth function over a box, [Minimise] its
-// loop:
+// by the implicit function theorem. [Function] computes y*(x), F, ∇F and products with ∇²F, [Truth] keeps y*(x)
+// to itself; [Minimiser] is L-BFGS-B for any smooth function over a box, [Minimise] its loop:
 //
 //	m, err := implicit.Minimise(implicit.NewTruth(problem).Objective, x0, implicit.Options{Lo: lo, Hi: hi})
 //

@@ -17,10 +17,9 @@ import (
 //	x̃ = argmin over x in X of ⟨d_x^k, x⟩ + ‖x − x^k‖²_A/(2α_k),   x^{k+1} = x^k + η_k (x̃ − x^k),
 //	ỹ = y^k − β_k B⁻¹d_y^k,                                        y^{k+1} = y^k + η_k (ỹ − y^k),
 //
-// with squares and roots entry by entry, h by (A) of [Neumann], c = max(1/(k+1), 1 − Decay), and the
-// plain estimates at step 0. Metric and direction share their samples, a bias of the order of the
-// smaller of τ and 1 − Decay: unless the weights fall, x stops short of the solution. The set must be
-// a MetricSet.
+// with squares and roots entry by entry, h by (A) of [Neumann], c = max(1/(k+1), 1 − Decay), and the plain
+// estimates at step 0. Metric and direction share their samples, a bias of the order of the smaller of τ and 1
+// − Decay: unless the weights fall, x stops short of the solution. The set must be a MetricSet.
 type BiAdam struct {
 	// Step sizes of x̃ and ỹ, lengths as in Adam; the paper's constants γ and λ. Required.
 	Alpha, Beta bilevel.Schedule

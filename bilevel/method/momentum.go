@@ -19,8 +19,7 @@ import (
 // with h by random truncation (A), see [Neumann], and the same ξ, p and φ_i at both points. At step
 // 0, the directions are the plain estimates, as always with τ = 1.
 type SUSTAIN struct {
-	// Step sizes. Required. The paper's: α_k = (w+k)^(−1/3), Power{C: 1, K0: w, P:
-	// 1.0/3}, and β_k = c·α_k.
+	// Step sizes. Required. The paper's: α_k = (w+k)^(−1/3), Power{C: 1, K0: w, P: 1.0/3}, and β_k = c·α_k.
 	Alpha, Beta bilevel.Schedule
 
 	// Weights τ in [0, 1] of new samples in d_x and d_y. Default (k+1)^(−2/3), the order of c·α².

@@ -174,10 +174,9 @@ func zeros(v []float64) int {
 	return len(v)
 }
 
-// SRBA is the recursive method of Dagréou, Moreau, Vaiter and Ablin (AISTATS 2024, arXiv
-// 2302.08766): SOBA with the variance reduction of SARAH. Every Period steps the directions are
-// full; in between, each of their parts t takes the change from z^{k−1} to z^k, z = (x, y, v), on
-// one sample i,
+// SRBA is the recursive method of Dagréou, Moreau, Vaiter and Ablin (AISTATS 2024, arXiv 2302.08766): SOBA with
+// the variance reduction of SARAH. Every Period steps the directions are full; in between, each of their parts
+// t takes the change from z^{k−1} to z^k, z = (x, y, v), on one sample i,
 //
 //	D^k = D^{k−1} + t(z^k; i) − t(z^{k−1}; i).
 type SRBA struct {

@@ -8,9 +8,8 @@ import (
 	"stable/mat"
 )
 
-// SOBA is the method of Dagréou, Ablin, Vaiter and Moreau (NeurIPS 2022, arXiv 2201.13409), which
-// moves v ≈ −g_yy⁻¹ f_y beside x and y, along directions that are linear in the derivatives, and
-// therefore unbiased:
+// SOBA is the method of Dagréou, Ablin, Vaiter and Moreau (NeurIPS 2022, arXiv 2201.13409), which moves v ≈
+// −g_yy⁻¹ f_y beside x and y, along directions that are linear in the derivatives, and therefore unbiased:
 //
 //	y^{k+1} = y^k − β_k D_y,         D_y = g_y(x^k, y^k; φ),
 //	v^{k+1} = v^k − γ_k D_v,         D_v = g_yy(x^k, y^k; φ) v^k + f_y(x^k, y^k; ξ),     v⁰ = 0,

@@ -2,8 +2,7 @@
 //
 //	min over x in X   F(x) = max_y s(x, y),    s(x, y) = E_ζ[s(x, y; ζ)],    s_yy ⪯ −μ I,
 //
-// as bilevel ones with f = s and g = −s: y*(x) is the maximiser, and both streams draw from ζ,
-// independently.
+// as bilevel ones with f = s and g = −s: y*(x) is the maximiser, and both streams draw from ζ, independently.
 //
 // # How it works
 //

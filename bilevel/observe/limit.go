@@ -51,11 +51,10 @@ type LimitOptions struct {
 // to as many digits as the limit is to have; an entry on its bound counts as held, and an x within
 // 1e-9 of the sphere or the plane of a set as on it.
 //
-// Errors: ErrOption, wrapped, for a field out of range or an x that is not finite; those of the
-// oracles, bilevel.ErrNoExact among them, and of Solution; chol.ErrNotPosDef, wrapped, where g_yy or
-// T(∇²F + λI)Tᵀ is not positive definite. It panics if x is not of length dx. Memory O((dx + dy)²).
-// Cost: 4(dx + dy) exact evaluations, one of each oracle for each sample with O(dx² + dx·dy) flops,
-// and O((dx + dy)³).
+// Errors: ErrOption, wrapped, for a field out of range or an x that is not finite; those of the oracles,
+// bilevel.ErrNoExact among them, and of Solution; chol.ErrNotPosDef, wrapped, where g_yy or T(∇²F + λI)Tᵀ is
+// not positive definite. It panics if x is not of length dx. Memory O((dx + dy)²). Cost: 4(dx + dy) exact
+// evaluations, one of each oracle for each sample with O(dx² + dx·dy) flops, and O((dx + dy)³).
 //
 // # How it works
 //

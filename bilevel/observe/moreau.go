@@ -19,10 +19,9 @@ var ErrNoEnvelope = errors.New("observe: no minimiser of the Moreau envelope")
 //
 //	Φ_{1/ρ}(x) = min over z in X  F(z) + (ρ/2)‖z − x‖²,    x̂(x) its minimiser,
 //
-// unique where ρ > |μ_F|, by the spectral projected gradient method (Birgin, Martínez, Raydan, SIAM
-// J. Optim. 10, 2000) with exact values and gradients. ∇Φ_{1/ρ}(x) = ρ(x − x̂), so ρ²‖x̂ − x‖² ≤ ε is
-// ε-near-stationarity (Davis, Drusvyatskiy, 2019; where the paper prints ‖x̂ − x‖² ≤ ρ²ε, ε/ρ² is
-// meant).
+// unique where ρ > |μ_F|, by the spectral projected gradient method (Birgin, Martínez, Raydan, SIAM J. Optim.
+// 10, 2000) with exact values and gradients. ∇Φ_{1/ρ}(x) = ρ(x − x̂), so ρ²‖x̂ − x‖² ≤ ε is ε-near-stationarity
+// (Davis, Drusvyatskiy, 2019; where the paper prints ‖x̂ − x‖² ≤ ρ²ε, ε/ρ² is meant).
 type Moreau struct {
 	F   bilevel.Truth
 	Set bilevel.Set // X. Default bilevel.Space

@@ -92,7 +92,7 @@ func (c Constants) Theorem2(k int, rho float64) (Steps, error) {
 		1/(c12+moreau)/root,
 		c.kappa()*beta/(2*(c12+2*rho*sq(lf)/(c.MuF+rho))),
 	)
-	return Steps{bilevel.Constant(alpha), bilevel.Constant(beta), bilevel.Constant(1 / root)}, nil
+	return Steps{bilevel.Constant(alpha), bilevel.Constant(beta), bilevel.Constant(1 / root)}, inRange(alpha)
 }
 
 // Theorem3 returns the step sizes (eq.stepsize2), for a μ-strongly convex F: β_k = τ_k =
@@ -123,7 +123,15 @@ func (c Constants) Theorem3() (Steps, error) {
 	c5 := min(c.Mu*a, c.kappa()/4, 0.25)
 	k0 := math.Ceil(2 / c5 / min(1, c.betaMax(1)))
 	power := func(c float64) bilevel.Power { return bilevel.Power{C: c, K0: k0, P: 1} }
-	return Steps{power(2 / c5 * a), power(2 / c5), power(2 / c5)}, nil
+	return Steps{power(2 / c5 * a), power(2 / c5), power(2 / c5)}, inRange(2 / c5 * a / k0)
+}
+
+// inRange refuses a step size that is 0 or NaN by overflow.
+func inRange(alpha float64) error {
+	if !(alpha > 0) {
+		return option.Bad("Constants of these sizes give a step size of x of %v", alpha)
+	}
+	return nil
 }
 
 func (c Constants) validate() error {

@@ -184,6 +184,12 @@ func TestTheoremsRefuse(t *testing.T) {
 		_, err = c.Theorem2(10, 1e9)
 		assert.Equal(t, want != "Constants.Mu is 0", err != nil)
 	}
+	for _, c := range []Constants{{Lg: 1, MuG: 1, Mu: 1, Cfx: 1e100}, {Lg: 1e200, MuG: 1e-200, Mu: 1, Cfy: 1}} {
+		_, err := c.Theorem2(5, 1)
+		require.ErrorIs(t, err, bilevel.ErrOption)
+		_, err = c.Theorem3()
+		require.ErrorIs(t, err, bilevel.ErrOption)
+	}
 	_, err := good.Theorem2(0, 1e9)
 	assert.ErrorContains(t, err, "Theorem2: k is 0")
 	_, err = good.Theorem2(10, 1e-9)

@@ -14,9 +14,8 @@ import (
 	"stable/mat"
 )
 
-// Units says how the numbers of a problem are written in another: x̃ = X∘x + ShiftX and ỹ = Y∘y +
-// ShiftY entry by entry, f̃(x̃, ỹ) = F·f(x, y) and g̃(x̃, ỹ) = G·g(x, y). Powers of two without a
-// shift scale exactly.
+// Units says how the numbers of a problem are written in another: x̃ = X∘x + ShiftX and ỹ = Y∘y + ShiftY entry
+// by entry, f̃(x̃, ỹ) = F·f(x, y) and g̃(x̃, ỹ) = G·g(x, y). Powers of two without a shift scale exactly.
 type Units struct {
 	X, Y           []float64 // factors > 0, one for each entry. Default: nil, 1
 	F, G           float64   // factors > 0. Default: 0, 1

@@ -13,9 +13,8 @@ import (
 	"stable/mat"
 )
 
-// Data is labelled rows in compressed sparse row storage: row i has the entries
-// Val[RowPtr[i]:RowPtr[i+1]] in the ascending columns Col[RowPtr[i]:RowPtr[i+1]] of 0 … Dim−1.
-// A caller may raise Dim.
+// Data is labelled rows in compressed sparse row storage: row i has the entries Val[RowPtr[i]:RowPtr[i+1]] in
+// the ascending columns Col[RowPtr[i]:RowPtr[i+1]] of 0 … Dim−1. A caller may raise Dim.
 type Data struct {
 	Name      string    // where it came from, for messages
 	Dim       int       // number of features

@@ -155,9 +155,8 @@ const maxLine = 64 << 20
 //
 //	label index:value index:value …
 //
-// with ascending indices from 1 and comments after #; name stands in messages. Of two labels the
-// smaller becomes −1; of a single one, 1 or 2 becomes +1, any other −1. Zeros are dropped, their index
-// counts for Dim.
+// with ascending indices from 1 and comments after #; name stands in messages. Of two labels the smaller
+// becomes −1; of a single one, 1 or 2 becomes +1, any other −1. Zeros are dropped, their index counts for Dim.
 //
 // Errors: a *SyntaxError with the line for an index out of order or range; a value that is missing,
 // NaN, infinite or no number; a torn pair; a third label; qid: pairs; a line above 64 MiB; UTF-16;
