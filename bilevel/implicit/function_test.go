@@ -55,10 +55,8 @@ func TestTruthOfTwoLosses(t *testing.T) {
 		const h = 1e-5
 		assert.InDelta(t, (objective(j, h)-objective(j, -h))/(2*h), grad[j], 1e-6*value)
 	}
-	for k := range 20 {
-		objective(0, float64(k-1))
-		assert.Equal(t, value, objective(0, 0), "wherever it was before")
-	}
+	objective(0, 7)
+	assert.Equal(t, value, objective(0, 0), "wherever it was before")
 }
 
 func TestFunctionTolerance(t *testing.T) {
@@ -129,8 +127,7 @@ func TestFunctionFails(t *testing.T) {
 	x, y := vec(dx), vec(dy)
 	x[0] = math.NaN()
 	require.ErrorIs(t, implicit.New(p).Solve(y, x, 0), implicit.ErrNoSolution)
-	x[0] = 0
-	y[0] = 1
+	x[0], y[0] = 0, 1
 	spoilt := &bileveltest.Faulty[bilevel.Sample]{Problem: p, Quantity: "g_y"}
 	for _, v := range []float64{math.NaN(), 1} { // falls nowhere
 		spoilt.Fault = func(gy []float64) error { copy(gy, slices.Repeat([]float64{v}, dy)); return nil }
@@ -156,8 +153,7 @@ func TestFunctionOfBatches(t *testing.T) {
 	few := value()
 	assert.NotEqual(t, all, few)
 	assert.InDelta(t, bileveltest.Must(p.ValueF(x, y, f.Xi)), few, 1e-12)
-	f.Xi, f.Phi = nil, nil
-	s[0] = 1
+	f.Xi, f.Phi, s[0] = nil, nil, 1
 	assert.Zero(t, testing.AllocsPerRun(20, func() {
 		x[0] = 1 - x[0]
 		_ = f.Solve(y, x, 0)
@@ -208,6 +204,11 @@ func TestMinimiseInAnyUnits(t *testing.T) {
 		}, []float64{5 * u[0]}, implicit.Options{}))
 		assert.InEpsilon(t, u[0], m.X[0], 1e-7, "%v", u)
 	}
+	m := bileveltest.Must(implicit.Minimise(func(grad, x []float64) (float64, error) { // F is 0 where ∇F is not
+		grad[0] = (x[0] - 0.02) / math.Hypot(1, x[0]-0.02)
+		return math.Hypot(1, x[0]-0.02) - 1, nil
+	}, vec(1), implicit.Options{}))
+	assert.Less(t, m.Evaluations, 200)
 }
 
 // Condition 1e4, all kinds of bounds; without values, the trapezoid rule is exact here.

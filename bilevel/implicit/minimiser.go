@@ -157,12 +157,13 @@ func (m *Minimiser) Tell(value float64, grad []float64) (accepted bool) {
 		m.next()
 		return false
 	}
+	stuck := m.model.empty() && promise == 0
 	m.model.learn(m.trial, m.x, grad, m.g)
 	copy(m.x, m.trial)
 	m.f += change
 	m.moved += math.Abs(change)
 	m.arrive(grad)
-	m.settle()
+	m.settle(stuck)
 	m.next()
 	return true
 }
@@ -176,12 +177,12 @@ func (m *Minimiser) arrive(grad []float64) {
 }
 
 // settle ends the search where proj has stopped falling at rounding.
-func (m *Minimiser) settle() {
+func (m *Minimiser) settle(stuck bool) {
 	const patience = 40 // iterations; at condition 1e4 it halves in fewer
 	if m.idle++; m.proj <= m.least/2 {
 		m.least, m.idle = m.proj, 0
 	}
-	m.done = m.idle > patience && m.rounding(max(1, m.line.t)) || m.line.last && m.rounding(m.line.t)
+	m.done = stuck || m.idle > patience && m.rounding(max(1, m.line.t)) || m.line.last && m.rounding(m.line.t)
 }
 
 // rounding says that the last direction promised less than the square of rounding in a step t.
