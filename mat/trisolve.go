@@ -3,7 +3,7 @@ package mat
 import "stable/mat/kernel"
 
 // SolveUpperVec sets dst = U⁻¹·b for the upper triangle U of a square u; entries below it are not
-// read. dst may be b. A zero or subnormal number on the diagonal gives Inf or NaN. n² flops. (BLAS dtrsv.)
+// read. dst may be b. A zero or subnormal number on the diagonal may give Inf or NaN. n² flops. (BLAS dtrsv.)
 func SolveUpperVec(dst []float64, u *Dense, b []float64) {
 	copyVec("mat: SolveUpperVec", dst, u, b)
 	kernel.SolveUpper(dst, u.Data, u.Stride)
