@@ -81,7 +81,7 @@ func TestStreamsAtTheLimit(t *testing.T) {
 		"loud":      noisy(5, quadratic.Options{Seed: 62}),
 		"quiet":     noisy(1e-3, quadratic.Options{Seed: 63}),
 		"saddle":    noisy(0.5, quadratic.Options{Seed: 64, Saddle: true, CrossNorm: 0.5}),
-		"g of 1e3":  noisy(0.5, quadratic.Options{Seed: 65, LG: 1e3}),
+		"g of 1e6":  noisy(0.5, quadratic.Options{Seed: 65, LG: 1e6}),
 		"rank one":  {Seed: 66, CrossNorm: 3, RankOneG: true, SigmaFx: 0.5, SigmaFy: 0.5, SigmaGy: 0.5},
 		"few knobs": noisy(0.5, quadratic.Options{Seed: 67, Dx: 2, Dy: 12}),
 	} {

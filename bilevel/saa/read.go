@@ -55,7 +55,7 @@ func (m *newton) spread(q *mat.Dense) float64 {
 // settle moves y of p to y*(x), until the last step is at most a share of the way that y went.
 func (m *newton) settle(it *bilevel.Iteration, p, by *point, way float64) error {
 	before := p.normH(p.u)
-	for k, t := 0, 1.0; k < 30 || k < 60 && by == nil && t == 1; k++ { // one where not convex
+	for k, t := 0, 1.0; k < 30 || k < 60 && by == nil && t == 1 && p.normH(p.u) > 0x1p-20*p.normH(p.y); k++ { // one where not convex
 		if step := p.normH(p.u); k > 0 && !p.convex || step <= partly*min(way, 16*p.norm) || step <= tiny*p.normH(p.y) {
 			return nil
 		}
@@ -84,7 +84,7 @@ func (m *newton) settle(it *bilevel.Iteration, p, by *point, way float64) error 
 		mat.Axpy(m.y0, -1, p.y)
 		way = max(way, p.normH(m.y0))
 	}
-	runs := by == nil && p.normH(p.u) > 0.9*p.normH(m.y0) || p.clip > 0 && p.normH(p.u) > 0x1p10*before
+	runs := by == nil && p.normH(p.u) > max(0.9*p.normH(m.y0), 0x1p-20*p.normH(p.y)) || p.clip > 0 && p.normH(p.u) > 0x1p10*before
 	if runs && !m.whole() {
 		return bilevel.ErrDomain
 	}
