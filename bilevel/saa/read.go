@@ -55,14 +55,16 @@ func (m *newton) spread(q *mat.Dense) float64 {
 // settle moves y of p to y*(x), until the last step is at most a share of the way that y went.
 func (m *newton) settle(it *bilevel.Iteration, p, by *point, way float64) error {
 	before := p.normH(p.u)
-	for k, t := 0, 1.0; k < 30 || k < 60 && by == nil && t == 1 && p.normH(p.u) > 0x1p-20*p.normH(p.y); k++ { // one where not convex
-		if step := p.normH(p.u); k > 0 && !p.convex || step <= partly*min(way, 16*p.norm) || step <= tiny*p.normH(p.y) {
+	for k, last, t := 0, math.Inf(1), 1.0; k < 30 || k < 60 && by == nil && t == 1; k++ { // one where not convex
+		step, size := p.normH(p.u), p.normH(p.y)
+		rounding := step <= tiny*size || step <= 0x1p-20*size && step > partly*last
+		if rounding || k > 0 && !p.convex || step <= partly*min(way, 16*p.norm) {
 			return nil
 		}
 		slope := mat.Dot(p.g, p.u)
 		copy(m.y0, p.y)
 		copy(m.u0, p.u)
-		least := 1e-6 * min(1, cmp.Or(p.normH(p.y)/p.normH(p.u), 1)) // H may be next to 0
+		least := 1e-6 * min(1, cmp.Or(size/step, 1)) // H may be next to 0
 		for t = 1; ; {
 			for j := range p.y {
 				p.y[j] = m.y0[j] + t*m.u0[j]
@@ -82,10 +84,10 @@ func (m *newton) settle(it *bilevel.Iteration, p, by *point, way float64) error 
 			t *= max(0.1, slope/(slope-after))
 		}
 		mat.Axpy(m.y0, -1, p.y)
-		way = max(way, p.normH(m.y0))
+		last = p.normH(m.y0)
+		way = max(way, last)
 	}
-	runs := by == nil && p.normH(p.u) > max(0.9*p.normH(m.y0), 0x1p-20*p.normH(p.y)) || p.clip > 0 && p.normH(p.u) > 0x1p10*before
-	if runs && !m.whole() {
+	if far := p.normH(p.u); !m.whole() && (by == nil && far > 0.9*p.normH(m.y0) || p.clip > 0 && far > 0x1p10*before) {
 		return bilevel.ErrDomain
 	}
 	return nil
