@@ -194,6 +194,7 @@ func (s *Solver) persist(t *State) {
 	} {
 		t.Uint(v)
 	}
+	t.Flag(&s.cut)
 	for _, p := range []*rand.PCG{&it.xi.pcg, &it.phi.pcg, &it.pcg} {
 		t.Rand(p)
 	}

@@ -202,7 +202,7 @@ func TestDamageIsRefused(t *testing.T) {
 func TestNonsenseIsRefused(t *testing.T) {
 	s, file := small(t, smallMethods[0])
 	body := fixedHeader + int(binary.LittleEndian.Uint32(file[12:])) + 8
-	diagonal := body + 8*(1+3+4+3+2+4+9+6+7+12) // of H_yy, behind the run and H_xy
+	diagonal := body + 8*(1+3+4+3+2+4+9+1+6+7+12) // of H_yy, behind the run and H_xy
 	for _, c := range []struct {
 		at, bits int
 		v        uint64

@@ -20,7 +20,7 @@ type Run struct {
 	Steps int
 
 	// Xi and Phi limit the samples ξ and φ since New. The run stops at the first step that reaches
-	// one, and takes none where one is reached.
+	// one, and takes none where one is reached, but one that was cut off.
 	Xi, Phi uint64
 
 	// Time limits the wall-clock time, without that of Progress, at the first step that reaches it. A
@@ -117,7 +117,7 @@ func (s *Solver) Run(ctx context.Context, r Run) (Result, error) {
 		reason, stop := Failed, true
 		if ctx.Err() != nil {
 			reason, err = Canceled, context.Cause(ctx)
-		} else if run.spent() {
+		} else if run.spent() && !s.cut {
 			reason = SampleLimit
 		} else if err = s.Step(); err == nil {
 			reason, stop = run.stop()

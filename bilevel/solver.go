@@ -16,6 +16,7 @@ type Solver struct {
 	stepper Stepper
 	it      *Iteration
 	mean    []float64 // of the iterates x
+	cut     bool      // the last step was cut off, and is to be done again
 	err     error
 }
 
@@ -49,7 +50,7 @@ func (s *Solver) Step() (err error) {
 	}
 	it, before, returned := s.it, s.it.activity, false
 	it.oracle.step, it.oracle.inside, it.oracle.shown = it.k, "", false
-	it.alpha, it.beta, it.longest, it.arrived = 0, 0, 0, false
+	it.alpha, it.beta, it.longest, it.arrived, s.cut = 0, 0, 0, false, false
 	copy(it.xNext, it.x)
 	copy(it.yNext, it.y)
 	defer func() {
@@ -60,7 +61,7 @@ func (s *Solver) Step() (err error) {
 			it.activity = before
 		}
 		if s.err = err; err != nil && it.ctx.Err() != nil && errors.Is(err, it.ctx.Err()) && !ofOracle(err) {
-			s.err, err = nil, context.Cause(it.ctx) // to be done again
+			s.cut, s.err, err = true, nil, context.Cause(it.ctx)
 		}
 	}()
 	if err = s.wrapError(s.stepper.Step(it)); err == nil {

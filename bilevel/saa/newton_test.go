@@ -210,6 +210,7 @@ func TestInterruptedInAStep(t *testing.T) {
 		o.CrossNorm = 1
 		p := bileveltest.Must(quadratic.New(noisy(1, o)))
 		resumes(t, p, saa.Newton{}, bilevel.Options{Seed: 9, Set: bilevel.NonNegative{}}, bilevel.Run{Phi: 700}, each, int(reps(20, 6)))
+		resumes(t, p, saa.Newton{}, bilevel.Options{Seed: 9}, bilevel.Run{Phi: 15}, each, 3) // in its last step
 	}
 	p := bileveltest.Must(quadratic.New(noisy(1, quadratic.Options{Seed: 85, Nonconvex: 9, Dx: 3, Dy: 2})))
 	s := resumes(t, p, saa.ByProducts{Newton: saa.Newton{Calls: 8}}, bilevel.Options{Seed: 3, Set: bilevel.UniformBox(3, -9, 9)},
@@ -222,7 +223,7 @@ func resumes(t *testing.T, q bilevel.Problem, m bilevel.Method, o bilevel.Option
 	least int) *bilevel.Solver {
 	p := interrupting(q, 0, func() {})
 	whole, want := solved(t, p, m, o, run)
-	steps := bileveltest.Must(bilevel.New(p, m, o))
+	one, steps := run, bileveltest.Must(bilevel.New(p, m, o))
 	for _, at := range calls {
 		ctx, cancel := context.WithCancel(t.Context())
 		s := bileveltest.Must(bilevel.New(interrupting(q, at, cancel), m, o))
@@ -241,10 +242,10 @@ func resumes(t *testing.T, q bilevel.Problem, m bilevel.Method, o bilevel.Option
 		again := bileveltest.Must(bilevel.New(p, m, o))
 		require.NoError(t, again.LoadFile(file))
 		assert.Equal(t, health(s).Gap, health(again).Gap, "Run.Gap must not stop on what a checkpoint left out")
-		for steps.K() <= s.K() {
-			require.NoError(t, steps.Step())
+		for one.Steps = 1; steps.K() <= s.K(); {
+			bileveltest.Must(steps.Run(t.Context(), one))
 		}
-		require.NoError(t, again.Step())
+		bileveltest.Must(again.Run(t.Context(), one))
 		size, _ := steps.StepSizes()
 		alpha, _ := again.StepSizes()
 		assert.Equal(t, size, alpha, "at call %d", at)
