@@ -1,6 +1,7 @@
 package saa
 
 import (
+	"cmp"
 	"errors"
 
 	"stable/bilevel"
@@ -8,8 +9,7 @@ import (
 )
 
 // Dims and those below make m the problem whose exact means are those of all samples so far.
-func (m *longX) Dims() (dx, dy int) { return m.it.Dims() }
-
+func (m *longX) Dims() (dx, dy int)             { return m.it.Dims() }
 func (m *longX) Streams() (upper, lower uint64) { return 0, 0 }
 
 func (m *longX) GradF(fx, fy, x, y []float64, _ []bilevel.Sample) error {
@@ -49,7 +49,7 @@ func (m *longX) mean(k int, a, b []float64, ask func(group []bilevel.Sample) err
 	s, sum := m.sides[k], m.sum[:len(a)+len(b)]
 	to, rest := sum[:len(a)], sum[len(a):]
 	err := s.mean(m.asks, to, rest, a, b, func(group []bilevel.Sample) error {
-		if err := errors.Join(m.it.Context().Err(), ask(group)); err != nil {
+		if err := cmp.Or(ask(group), m.it.Context().Err()); err != nil {
 			return err
 		}
 		if err := m.it.Finite(a, b); err != nil {

@@ -1,7 +1,7 @@
 package saa
 
 import (
-	"errors"
+	"cmp"
 	"math"
 	"slices"
 
@@ -137,7 +137,7 @@ func (m *newton) Step(it *bilevel.Iteration) error {
 		}
 		m.sizes = [2]float64{}
 		if ready, err := m.take(it, known); err != nil || !ready {
-			return errors.Join(err, m.leave(it, m.now.x, m.now.y))
+			return cmp.Or(err, m.leave(it, m.now.x, m.now.y))
 		}
 		m.pending, m.pass, m.tried, m.failed = true, known, 0, 0
 		if m.maxRadius = max(1, growth*float64(m.n())); m.whole() {
