@@ -59,9 +59,11 @@ func (s *step) width(i int) float64 {
 // open says that X is unbounded along x_i.
 func (s *step) open(i int) bool { return math.IsInf(s.width(i), 1) }
 
-// follow adds u + Js to y, of p.
+// follow adds u + Js to y, of p; Js where u leaps.
 func (s *step) follow(y []float64, p *point) {
-	mat.Axpy(y, 1, p.u)
+	if !p.leaps() {
+		mat.Axpy(y, 1, p.u)
+	}
 	for i, v := range s.s {
 		if v != 0 {
 			mat.Axpy(y, v, p.jt.Row(i))
