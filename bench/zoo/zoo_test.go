@@ -86,8 +86,6 @@ func TestCurvatureFollows(t *testing.T) {
 	e := kit.Must(method.Lookup(saa.Newton{}.Name()))
 	o := kit.Must(kit.Must(draw(6002, 92)).run(t.Context(), e, 1, []uint64{1000, 5000}, false))
 	assert.Less(t, o.Ratio[1], 2.0)
-	o = kit.Must(kit.Must(draw(9010, 29)).run(t.Context(), e, 1, []uint64{1000}, false))
-	assert.Less(t, o.Error[0], 1e-8*o.Gap) // a row of g_xy is 0 in each term, and rounding in their mean
 }
 
 func TestRare(t *testing.T) {

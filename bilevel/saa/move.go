@@ -185,8 +185,8 @@ func (m *newton) mayMove() {
 		m.scaleF = max(m.scaleF, p.size[i]*p.unit[i])
 		m.mostF = max(m.mostF, m.scaleF)
 		g, span := m.sides[1], c.span[i]
-		if (!g.whole() || !c.known[i] && !g.exact) && x != 0 { // a start counts, till g is known
-			span = max(span, math.Abs(x), 0x1p-20)
+		if (!g.whole() || !c.known[i] && !g.exact) && math.Abs(x) > 0x1p-20 { // a start counts, till g is known
+			span = max(span, math.Abs(x))
 		}
 		lost := m.step.lost(i, span, p.unit[i])
 		c.known[i] = c.known[i] || g.whole() && !lost && (p.c2[i] > 0 || span == 0) || m.sides[0].whole() && p.fx[i] != 0 || !lost && p.known(i)
