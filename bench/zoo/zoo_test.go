@@ -88,6 +88,15 @@ func TestCurvatureFollows(t *testing.T) {
 	assert.Less(t, o.Ratio[1], 2.0)
 }
 
+// Where the first samples made Δ tiny, it grows again in a simplex, too, though steps end short of it: one run in ten stayed.
+func TestSetHolds(t *testing.T) {
+	e, p := kit.Must(method.Lookup(saa.Newton{}.Name())), kit.Must(draw(4001, 36))
+	for seed := range uint64(40) {
+		o := kit.Must(p.run(t.Context(), e, seed, []uint64{1000}, false))
+		assert.Less(t, o.Ratio[0], 30.0, seed)
+	}
+}
+
 func TestRare(t *testing.T) {
 	for seed := range uint64(5) {
 		f := upperOf(drawRare(rand.New(rand.NewPCG(seed, 0)), 0, 0).fresh())

@@ -34,7 +34,7 @@ func (s *step) within(free []int, p *point, radius float64) {
 			longest = max(longest, math.Abs(t)*s.k[a])
 		}
 		if longest <= 2*radius || ridge > 1e18*top {
-			if ridge > 0 { // the face is of another M
+			if s.pressed = ridge > 0; s.pressed { // the face is of another M
 				s.faceDim = -1
 			}
 			break
