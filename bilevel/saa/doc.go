@@ -50,7 +50,7 @@
 //	         32 times while the model's remainder is below ‖s‖_M/20; after a step by old rows with |ϱ − 1| > ¼, as if N
 //	         were 4N;  row i, on a stream, where the effect of x_i on y* has become a tenth, or tenfold, or if f knows
 //	         x_i, the terms of h_i and f_x of a sample (faded)
-//	follow   x⁺ = x + s,  y⁺ = y + u + Js, but y + Js, and read, where u leaps: ‖u‖_H > 8‖y‖_H, and ⅛max‖y‖_H
+//	follow   x⁺ = x + s,  y⁺ = y + u + Js
 //	stat     tr M⁻¹cov(h) on the face of X, twice the statistical error of F; a direction in which x is unknown by
 //	         more than max(1, Δ)ℓ counts by its slope alone. Steps go on while they promise stat/64; on streams it
 //	         is at least 2⁻⁸⁰ of F's scale, for where no sample differs

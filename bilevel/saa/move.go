@@ -109,7 +109,7 @@ func (m *newton) move(it *bilevel.Iteration) (more bool, err error) {
 		return false, nil
 	}
 	gone := c.norm(p, p.refX, nil)
-	if most := m.unread(stat, drift); m.lockstep() && most > 0 && !p.leaps() {
+	if most := m.unread(stat, drift); m.lockstep() && most > 0 {
 		ahead := c.norm(p, p.refX, m.step.s)
 		slack := m.endless() && !m.step.pressed && m.recent() // else stat is of far off
 		idle := poor || slack && -m.step.pred <= solved*stat  // not worth a reading

@@ -242,9 +242,6 @@ func (p *point) normY() float64 {
 	return min(p.normH(p.y), p.normH(p.w))
 }
 
-// leaps says that u is much longer than y: g_yy may be another there, and settle searches along it.
-func (p *point) leaps() bool { return p.normH(p.u) > max(8*p.normH(p.y), p.norm/8) }
-
 // normH is ‖y‖ in H.
 func (p *point) normH(y []float64) float64 {
 	for j, v := range y {

@@ -59,11 +59,9 @@ func (s *step) width(i int) float64 {
 // open says that X is unbounded along x_i.
 func (s *step) open(i int) bool { return math.IsInf(s.width(i), 1) }
 
-// follow adds u + Js to y, of p; Js where u leaps.
+// follow adds u + Js to y, of p.
 func (s *step) follow(y []float64, p *point) {
-	if !p.leaps() {
-		mat.Axpy(y, 1, p.u)
-	}
+	mat.Axpy(y, 1, p.u)
 	for i, v := range s.s {
 		if v != 0 {
 			mat.Axpy(y, v, p.jt.Row(i))
