@@ -19,7 +19,7 @@ func (m *newton) tell() {
 	p, c, h := m.now, m.curve, unknown()
 	h.Lower = mat.Norm(p.u)
 	if g := p.groups[1]; g > 1 {
-		scatter := max(0, p.tt-mat.Dot(p.t, p.t)/p.n[1]) / (g - 1)
+		scatter := max(0, p.tt[0]-mat.Dot(p.t, p.t)/p.n[1]) / (g - 1)
 		h.Lower = math.Sqrt(h.Lower*h.Lower + m.sides[1].left()*scatter/p.n[1])
 	}
 	for _, i := range c.free {

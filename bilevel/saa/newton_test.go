@@ -496,7 +496,7 @@ func TestSumBesideAStream(t *testing.T) {
 		s, _ := solved(t, p, saa.Newton{}, bilevel.Options{X0: []float64{1, 1}, Seed: seed, Set: bilevel.UniformBox(2, 0, 5)}, bilevel.Run{Phi: 2000})
 		evaluations += s.Counts().Evaluations()
 	}
-	assert.Less(t, evaluations, uint64(16000*40), "55 without")
+	assert.Less(t, evaluations, uint64(16000*34), "36 where y settles closer than it is known, 55 where noise fails")
 }
 
 // On a factorisation B is asked of more samples than at first, after an interruption, too.

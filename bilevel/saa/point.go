@@ -1,6 +1,7 @@
 package saa
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 
@@ -174,12 +175,9 @@ func (p *point) lengths(s *step, c *curvature, endless bool) {
 		p.big[j] = max(p.big[j], y*math.Sqrt(max(0, p.yy.At(j, j)/p.n[1])))
 	}
 	for i := range p.unit {
-		d, far := p.effect(i), math.Inf(1)
+		d, far := p.effect(i), cmp.Or(c.reach[i]/small, math.Inf(1))
 		if d > c.most[i] {
 			c.most[i], c.best[i] = d, p.x[i]
-		}
-		if c.reach[i] > 0 {
-			far = c.reach[i] / small
 		}
 		lo, hi := s.bounds(i)
 		least, way := c.most[i]/4, math.Abs(p.x[i]-c.best[i])
@@ -228,10 +226,7 @@ func (p *point) felt(i int, v []float64) float64 {
 			all += c * c / h
 		}
 	}
-	if !(all > 0) {
-		return 0
-	}
-	return math.Sqrt(sum / all)
+	return math.Sqrt(sum / cmp.Or(all, 1))
 }
 
 // normY is ‖y‖_H or ‖y + u‖_H, the lesser: one of them may be far from settled.
@@ -252,7 +247,7 @@ func (p *point) normH(y []float64) float64 {
 }
 
 func (p *point) State(t *bilevel.State) {
-	p.sums.State(t)
+	t.Floats(p.numbers()...)
 	t.Sym(p.h0)
 	t.Floats(p.v, p.low, p.unit, p.d, p.big)
 	t.Dense(p.jt)

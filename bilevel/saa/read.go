@@ -58,7 +58,7 @@ func (m *newton) settle(it *bilevel.Iteration, p, by *point, way float64) error 
 	for k, last, t := 0, math.Inf(1), 1.0; k < 30 || k < 60 && by == nil && t == 1; k++ { // one where not convex
 		step, size := p.normH(p.u), p.normH(p.y)
 		rounding := step <= tiny*size || step <= 0x1p-20*size && step > partly*last
-		if rounding || k > 0 && !p.convex || step <= partly*min(way, 16*p.norm) {
+		if rounding || k > 0 && !p.convex || step <= max(partly*min(way, 16*p.norm), m.sigmaY(p)) {
 			return nil
 		}
 		slope := mat.Dot(p.g, p.u)
@@ -91,6 +91,11 @@ func (m *newton) settle(it *bilevel.Iteration, p, by *point, way float64) error 
 		return bilevel.ErrDomain
 	}
 	return nil
+}
+
+// sigmaY is about the standard error of y*(x), in H, a tenth of y at most.
+func (m *newton) sigmaY(p *point) float64 {
+	return min(small*p.norm, math.Sqrt(max(0, p.tt[1])*m.sides[1].left()/max(p.groups[1]-1, 1)/p.n[1]))
 }
 
 // read asks all samples at p, or the part, and solves the lower level.

@@ -35,7 +35,7 @@ type sums struct {
 	q      [2][]float64 // Σ of the influences of groups on h
 	qq     [2]*mat.Sym
 	t      []float64  // Σ H⁻¹g_y
-	tt     float64    // Σ ‖H⁻¹g_y‖²
+	tt     [2]float64 // Σ ‖H⁻¹g_y‖², and in H
 	f2, c2 []float64  // over groups of n: Σ n²f_x², and Σ n²‖row of g_xy‖² in units D
 	curv   [2]float64 // Σ of the curvature wᵀg_yy w/wᵀD⁻²w, w = D·low, and of its square; 0: not known
 }
@@ -74,18 +74,13 @@ func (p *point) begin() {
 	for _, v := range p.numbers() {
 		clear(v)
 	}
-	p.tt, p.before = 0, before
+	p.before = before
 	copy(p.readX, p.x)
 	copy(p.refX, p.x)
 	copy(p.refY, p.y)
 }
 
 func (p *point) carried() bool { return !slices.Equal(p.x, p.refX) || !slices.Equal(p.y, p.refY) }
-
-func (s *sums) State(t *bilevel.State) {
-	t.Floats(s.numbers()...)
-	t.Float(&s.tt)
-}
 
 // shift writes what the sums of from become at p, if all samples change from z_r on as the part does. What carries g_y
 // from z_b to z_r stays.
@@ -94,7 +89,6 @@ func (p *point) shift(from *point) {
 	for i, v := range from.numbers() {
 		copy(to[i], v)
 	}
-	p.tt = from.tt
 	copy(p.refX, p.x)
 	copy(p.refY, p.y)
 	was, is := from.part.vectors(), p.part.vectors()
@@ -117,7 +111,7 @@ func (t *totals) addCarry(dst, work []float64, c float64, dx, dy []float64) {
 func (s *sums) numbers() [][]float64 {
 	v := s.vectors()
 	list := append(v[:], s.n[:], s.readX, s.refX, s.refY, s.carry, s.zx, s.zy, s.groups[:], s.q[0], s.q[1], s.qq[0].Data,
-		s.qq[1].Data, s.t, s.f2, s.c2, s.curv[:])
+		s.qq[1].Data, s.t, s.tt[:], s.f2, s.c2, s.curv[:])
 	for k := range s.long {
 		list = append(list, s.long[k][:], s.second[k][:], s.before[k][:])
 	}
@@ -208,7 +202,8 @@ func (m *newton) include(it *bilevel.Iteration, k int, p, by *point, group []bil
 		return nil
 	}
 	mat.Axpy(p.t, n, a.t)
-	p.tt += n * w * mat.Dot(a.t, a.t)
+	p.tt[0] += n * w * mat.Dot(a.t, a.t)
+	p.tt[1] += n * w * mat.Dot(a.t, a.gy)
 	if vv := mat.Dot(by.low, by.low); vv > 0 {
 		for j, v := range by.low {
 			a.t[j] = by.d[j] * v

@@ -29,7 +29,7 @@ func (m *newton) try(it *bilevel.Iteration, stands bool) (good bool, err error) 
 	if err == nil {
 		fall, way, err = m.arrive(it, mid, stands && mid == nil)
 	}
-	unsettled := p.normH(p.u) > max(partly*way, tiny*p.norm)
+	unsettled := p.normH(p.u) > max(partly*way, tiny*p.norm, m.sigmaY(p))
 	rho, beyond := -1.0, m.beyond(err) && (tau > 0 || unsettled || !m.whole())
 	if beyond {
 		t.begin() // the Solver looks for numbers that are not finite
