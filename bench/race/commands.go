@@ -329,7 +329,7 @@ the seconds of the best tuned one, and what an error took; draws F(x^k) − F* a
 
 The test problem of the paper's section 4 (validation loss of a logistic regression whose weights x_i
 of y_i² are tuned) on australian, ijcnn1 and covtype: error F(x^k) − F* against samples, evaluations and
-seconds, mean and standard deviation over trials from random starts. SAA-Newton, this module's default,
+median seconds, mean and standard deviation over trials from random starts. SAA-Newton, this module's default,
 is not the paper's method; it and STABLE with steps that adapt take no setting.` + choiceUsage + `
   go run ./bench figure2                                  the data set that ships with the module
   go run ./bench figure2 -data ../data -trials 50         the paper's three, from a folder laid out as LIBSVM's files

@@ -16,7 +16,7 @@ import (
 type curve struct {
 	*selection
 	error, lo, hi  []float64 // mean, and mean ± standard deviation; or median and quartiles
-	evals, seconds []float64 // mean or median
+	evals, seconds []float64 // mean or median; seconds: the median, since a pause of the machine counts
 	failed         int       // trials that ended early; they count with their last good iterate
 }
 
@@ -43,7 +43,7 @@ func (t *tournament) curveOf(s *selection) curve {
 		mid, lo, hi := center(errs, t.median)
 		c.error, c.lo, c.hi = append(c.error, mid), append(c.lo, lo), append(c.hi, hi)
 		calls, _, _ := center(evals, t.median)
-		clock, _, _ := center(seconds, t.median)
+		clock, _, _ := center(seconds, true)
 		c.evals, c.seconds = append(c.evals, calls), append(c.seconds, clock)
 	}
 	for _, v := range all {
