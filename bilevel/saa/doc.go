@@ -33,7 +33,7 @@
 //	lengths  ℓ_i = min(width of X, max‖y‖_H/‖Je_i‖_H): how far x_i alone goes until y* moves by its own size. If
 //	         x_i is open, ‖Je_i‖_H counts as ¼ of its maximum at least, but on streams, beside a bound, ℓ_i may be the way
 //	         since over ln of the fall, and ℓ_i is at most 10 times the way on which row i of g_xy changes by its length;
-//	         on streams, if only f knows x_i, the most that √(mean f_x²)/|f_xx| was, or a step that failed past its minimum
+//	         on streams, if f alone knows x_i, the most that √(mean f_x²)/|f_xx| was, or a step past its minimum; not if x_i is rounding
 //	The step
 //	mayMove  x_i is free if no bound holds it and more than 3 groups know it; an open one does not go on down a flat,
 //	         its effect on y* 4/N of what it counts as, for less than stat or 2⁻⁴⁰‖v‖_H‖y‖_H, or with |h_i| < σ_i, h as the set

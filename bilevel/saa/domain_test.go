@@ -341,32 +341,20 @@ func TestStepsAreTaken(t *testing.T) {
 		steps   uint64
 		x, near float64
 	}{
-		"flat": {auto.Losses{
-			F: func(x, y auto.Vec, s bilevel.Sample) auto.Num {
-				return y.At(0).Shift(0.1*noise(s, 77) - 0.3).Square().Add(x.At(0).Square().Scale(0.01))
-			},
-			G: func(x, y auto.Vec, s bilevel.Sample) auto.Num {
-				return y.At(0).Sub(x.At(0).Scale(1000).Tanh()).Shift(0.1 * noise(s, 77)).Square()
-			},
-		}, bilevel.Options{X0: []float64{-0.5}, Set: bilevel.UniformBox(1, -1, 1)}, 3000, 3.1e-4, 1e-4},
+		"flat": {auto.Losses{F: func(x, y auto.Vec, s bilevel.Sample) auto.Num {
+			return y.At(0).Shift(0.1*noise(s, 77) - 0.3).Square().Add(x.At(0).Square().Scale(0.01))
+		}, G: func(x, y auto.Vec, s bilevel.Sample) auto.Num {
+			return y.At(0).Sub(x.At(0).Scale(1000).Tanh()).Shift(0.1 * noise(s, 77)).Square()
+		}}, bilevel.Options{X0: []float64{-0.5}, Set: bilevel.UniformBox(1, -1, 1)}, 3000, 3.1e-4, 1e-4},
 		"one event": {auto.Losses{G: follow, F: func(_, y auto.Vec, s bilevel.Sample) auto.Num {
-			if s%1000 > 0 {
-				return half(y.At(0))
-			}
-			return half(y.At(0).Shift(-1000))
+			return half(y.At(0).Shift(-1000 * float64(1-min(s%1000, 1))))
 		}}, bilevel.Options{}, 16000, 1, 0.35},
-		"one of a kind": {auto.Losses{Upper: 100, Lower: 100,
-			F: func(_, y auto.Vec, _ bilevel.Sample) auto.Num { return half(y.At(0).Shift(1)) },
-			G: func(x, y auto.Vec, s bilevel.Sample) auto.Num {
-				return y.Sub(x).At(0).Scale(1 - 2*float64(s/99)).Softplus()
-			},
-		}, bilevel.Options{}, 6000, math.Log(99) - 1, 1e-6},
-		"no curvature": {auto.Losses{
-			F: func(_, y auto.Vec, _ bilevel.Sample) auto.Num { return half(y.At(0).Scale(1e-3).Shift(-1)) },
-			G: func(x, y auto.Vec, s bilevel.Sample) auto.Num {
-				return x.At(0).Mul(half(y.At(0))).Sub(y.At(0).Scale(1 + noise(s, 77)))
-			},
-		}, bilevel.Options{X0: []float64{0.5}, Set: bilevel.UniformBox(1, 0, 1)}, 3000, 1e-3, 1e-4},
+		"one of a kind": {auto.Losses{Upper: 100, Lower: 100, G: func(x, y auto.Vec, s bilevel.Sample) auto.Num {
+			return y.Sub(x).At(0).Scale(1 - 2*float64(s/99)).Softplus()
+		}, F: func(_, y auto.Vec, _ bilevel.Sample) auto.Num { return half(y.At(0).Shift(1)) }}, bilevel.Options{}, 6000, math.Log(99) - 1, 1e-6},
+		"no curvature": {auto.Losses{G: func(x, y auto.Vec, s bilevel.Sample) auto.Num {
+			return x.At(0).Mul(half(y.At(0))).Sub(y.At(0).Scale(1 + noise(s, 77)))
+		}, F: func(_, y auto.Vec, _ bilevel.Sample) auto.Num { return half(y.At(0).Scale(1e-3).Shift(-1)) }}, bilevel.Options{X0: []float64{0.5}, Set: bilevel.UniformBox(1, 0, 1)}, 3000, 1e-3, 1e-4},
 		"plateau": {auto.Losses{Upper: 10, // to which few samples lead: 12.5 where a step out of turn put off the next reading
 			F: func(x, y auto.Vec, _ bilevel.Sample) auto.Num { return x.Mul(y).At(0).Neg().Exp().Mul(x.At(0).Neg()) },
 			G: func(_, y auto.Vec, s bilevel.Sample) auto.Num { return half(y.At(0).Shift(-1 - 2*noise(s, 0))) },
@@ -375,6 +363,9 @@ func TestStepsAreTaken(t *testing.T) {
 			F: func(x, y auto.Vec, _ bilevel.Sample) auto.Num { return x.Shift(-1).Dot(y).Neg() },
 			G: func(x, y auto.Vec, _ bilevel.Sample) auto.Num { return y.Log().Shift(-1).Add(x).Dot(y) },
 		}, bilevel.Options{X0: []float64{20}, Y0: []float64{0.2}, Set: bilevel.NonNegative{}}, 6000, 2, 1e-6},
+		"rounded": {auto.Losses{G: nearX, F: func(x, y auto.Vec, s bilevel.Sample) auto.Num { // x_2, by a projection
+			return nearX(vec(0.7+noise(s, 0), 0, 0.3), y, s).Add(x.SquaredNorm())
+		}}, bilevel.Options{X0: []float64{0.2, 0.8, 0x1p-53}, Set: plain{bilevel.Simplex{}}}, 1000, 0.35 + 1./6, 0.05},
 		"edge": {auto.Losses{Upper: 50, Lower: 50, G: follow, F: func(x, y auto.Vec, _ bilevel.Sample) auto.Num {
 			if v := x.At(0).Value(); v > 1 && v < 2 {
 				return auto.Const(-1).Log()
@@ -382,7 +373,8 @@ func TestStepsAreTaken(t *testing.T) {
 			return half(y.At(0).Shift(-1.5))
 		}}, bilevel.Options{X0: []float64{1}, Set: bilevel.UniformBox(1, -10, 10)}, 3000, 1, 1e-6},
 	} {
-		c.losses.Dx, c.losses.Dy = 1, 1
+		c.losses.Dx = max(1, len(c.o.X0))
+		c.losses.Dy = c.losses.Dx
 		p := bileveltest.Must(auto.New(c.losses))
 		_, r := solved(t, p, saa.Newton{}, c.o, bilevel.Run{Xi: c.steps})
 		assert.InDelta(t, c.x, r.X[0], c.near, name)
