@@ -366,6 +366,9 @@ func TestStepsAreTaken(t *testing.T) {
 		"rounded": {auto.Losses{G: nearX, F: func(x, y auto.Vec, s bilevel.Sample) auto.Num { // x_2, by a projection
 			return nearX(vec(0.7+noise(s, 0), 0, 0.3), y, s).Add(x.SquaredNorm())
 		}}, bilevel.Options{X0: []float64{0.2, 0.8, 0x1p-53}, Set: plain{bilevel.Simplex{}}}, 1000, 0.35 + 1./6, 0.05},
+		"back": {auto.Losses{Upper: 1, G: nearX,
+			F: func(_, y auto.Vec, _ bilevel.Sample) auto.Num { return y.SquaredNorm().Neg() },
+		}, bilevel.Options{X0: []float64{1e-9}, Set: plain{bilevel.Ball{Radius: 1e30}}}, 50, 0, 1e-3},
 		"edge": {auto.Losses{Upper: 50, Lower: 50, G: follow, F: func(x, y auto.Vec, _ bilevel.Sample) auto.Num {
 			if v := x.At(0).Value(); v > 1 && v < 2 {
 				return auto.Const(-1).Log()

@@ -213,8 +213,8 @@ func (m *newton) back(it *bilevel.Iteration, x, y []float64) error {
 	m.moved(p)
 	copy(p.x, x)
 	copy(p.y, y)
-	m.curve.free = m.curve.free[:0]     // of another point
-	m.checked, m.radius = 0, m.radius/4 // the next step is read
+	m.curve.free, m.step.falls = m.curve.free[:0], 0 // of another point
+	m.checked, m.radius = 0, m.radius/4              // the next step is read
 	m.failed++
 	return m.read(it, p, p)
 }
