@@ -369,6 +369,10 @@ func TestStepsAreTaken(t *testing.T) {
 		"back": {auto.Losses{Upper: 1, G: nearX,
 			F: func(_, y auto.Vec, _ bilevel.Sample) auto.Num { return y.SquaredNorm().Neg() },
 		}, bilevel.Options{X0: []float64{1e-9}, Set: plain{bilevel.Ball{Radius: 1e30}}}, 50, 0, 1e-3},
+		"few bend": {auto.Losses{Upper: 1,
+			F: func(_, y auto.Vec, _ bilevel.Sample) auto.Num { return half(y.At(0).Shift(-1)) },
+			G: func(x, y auto.Vec, s bilevel.Sample) auto.Num { return follow(x, y, s).Scale(float64(s % 16 / 15)) },
+		}, bilevel.Options{UpperBatch: bilevel.Full}, 1000, 1, 1e-6},
 		"edge": {auto.Losses{Upper: 50, Lower: 50, G: follow, F: func(x, y auto.Vec, _ bilevel.Sample) auto.Num {
 			if v := x.At(0).Value(); v > 1 && v < 2 {
 				return auto.Const(-1).Log()

@@ -385,22 +385,20 @@ func (m *newton) stat() float64 {
 
 func (m *newton) begin(it *bilevel.Iteration) error {
 	m.credit = early * m.Calls * float64(len(m.now.x)+len(m.now.y))
+	var err error
 	if m.now.n[0] == 0 || m.now.n[1] == 0 { // exact, and not asked yet
-		if err := m.read(it, m.now, nil); err != nil {
-			return err
-		}
-	} else if err := m.lower(it, m.now); err != nil {
-		if m.askedN = m.n(); err != errFlat || m.whole() { // else wait for more
-			return err
-		}
+		err = m.read(it, m.now, nil)
+	} else {
+		err = m.lower(it, m.now)
+	}
+	if err == errFlat && !m.whole() { // wait for more
+		m.askedN = m.n()
 		return nil
 	}
-	m.started = true
-	if !m.now.convex {
-		return nil
+	if m.started = err == nil; err != nil || !m.now.convex {
+		return err
 	}
-	err := m.settle(it, m.now, nil, 0)
-	if err == nil {
+	if err = m.settle(it, m.now, nil, 0); err == nil {
 		err = m.read(it, m.now, nil) // with D
 	}
 	if err == nil && m.now.convex {
