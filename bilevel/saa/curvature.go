@@ -178,8 +178,7 @@ func (m *newton) leaves(i int, eps float64) bool {
 	size, eps := square(was, p.d), math.Abs(eps)
 	mat.Axpy(now, -1, was)
 	change, fxx := square(now, p.d), math.Abs(c.fx[i]-c.fx0[i])/eps
-	rounded := m.step.box == nil && math.Abs(p.x[i]) < 0x1p-30*mat.Norm(p.x) // a projection errs by as much
-	switch open := m.step.open(i) && !rounded; {
+	switch open := m.step.open(i) && (m.step.box != nil || math.Abs(p.x[i]) >= 0x1p-30*mat.Norm(p.x)); { // else rounded
 	case open && size > 0 && change > 0:
 		c.reach[i] = max(eps*math.Sqrt(size/change), 0x1p-30*math.Abs(p.x[i])) // y* may turn
 		return eps > max(0x1p-10*c.reach[i], 0x1p-30*math.Abs(p.x[i]), 0x1p-200*p.unit[i])

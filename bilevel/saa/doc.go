@@ -131,7 +131,7 @@
 //
 // Above dx = 200, in sets of bounds, no dx² numbers are kept. Blocks double N. A point is asked of all samples, or
 // of as many as [Newton.Calls] pays for. A step minimises hᵀs + ½sᵀ∇²Fs over the bounds and |s_i| ≤ Δℓ_i, by
-// conjugate gradients on the free face; a product with ∇²F (implicit.Function) asks all samples at one more point.
+// conjugate gradients on the free face, and at least to the first bound; a product with ∇²F asks all samples once more.
 // On a stream, they end with a round whose products gain less than a fifth of the mean; on a sum, where h is 0,
 // they go along any direction in which F curves down. ϱ and Δ are as above; a step that fails is first tried at a
 // quarter. Steps go on until one promises a tenth of what the new samples brought. ℓ_i² ≤ ‖y‖_H‖v‖_H/|(L_xx)_ii|,

@@ -152,10 +152,10 @@ func (m *longX) conjugate(rr, most float64) error {
 	return nil
 }
 
-// project moves s along d, cut at the bounds, as far as the model falls, or along r to its minimum or the first bound. more
-// says that a bound cut it.
+// project moves s along d, cut at the bounds, as far as the model falls, to the first bound at least, or along r from there.
+// more says that a bound cut it.
 func (m *longX) project() (more bool, err error) {
-	for t := 1.0; t > 0.1; t /= 2 {
+	for _, t := range [...]float64{1, 0.5, 0.25, 0.125, (1 + tiny) * m.reach(m.d)} { // the last cuts one entry
 		cut, slope := false, 0.0
 		for i, s := range m.s {
 			to := min(max(s+t*m.d[i], m.lo[i]), m.hi[i])
@@ -163,15 +163,18 @@ func (m *longX) project() (more bool, err error) {
 			m.p[i] = to - s
 			slope += m.p[i] * (m.h[i]*m.unit[i] + m.bs[i])
 		}
-		if !cut {
+		if !cut && t > 0 {
 			mat.Axpy(m.s, t, m.d)
 			mat.Axpy(m.bs, t, m.bd)
 			return t < 1, nil
 		}
+		if !(slope < 0) {
+			continue
+		}
 		if err := m.mul(m.q, m.p); err != nil {
 			return false, err
 		}
-		if slope+mat.Dot(m.p, m.q)/2 <= slope/10 && slope < 0 {
+		if slope+mat.Dot(m.p, m.q)/2 <= slope/10 {
 			for i := range m.s {
 				m.s[i] = min(max(m.s[i]+t*m.d[i], m.lo[i]), m.hi[i])
 			}

@@ -36,10 +36,7 @@ func flipped(n, dim int, seed uint64, share float64) *data.Data {
 			d.Col, d.Val = append(d.Col, int32(j)), append(d.Val, v)
 			t += v * math.Pow(0.8, float64(j))
 		}
-		label := math.Copysign(1, t+rng.NormFloat64()/3)
-		if rng.Float64() < share {
-			label = -label
-		}
+		label := math.Copysign(1, (t+rng.NormFloat64()/3)*(rng.Float64()-share))
 		d.Label, d.RowPtr = append(d.Label, label), append(d.RowPtr, len(d.Col))
 	}
 	return d
@@ -82,28 +79,20 @@ func TestFewRowsArrive(t *testing.T) {
 func TestALongXWithNaN(t *testing.T) {
 	of := bileveltest.Must(quadratic.New(noisy(0.3, quadratic.Options{Dx: 230, Dy: 3})))
 	for _, quantity := range []string{"f_x", "f_y", "g_y", "H_yy", "H_xy"} {
-		p := &bileveltest.Faulty[bilevel.Sample]{Problem: of, Quantity: quantity, Fault: func(v []float64) error {
-			v[0] = math.NaN()
-			return nil
-		}}
+		p := &bileveltest.Faulty[bilevel.Sample]{Problem: of, Quantity: quantity, Fault: func(v []float64) error { v[0] = math.NaN(); return nil }}
 		_, err := bileveltest.Must(bilevel.New(p, saa.Newton{}, bilevel.Options{})).Run(t.Context(), bilevel.Run{Xi: 4000})
 		assert.ErrorIs(t, err, bilevel.ErrDiverged, quantity)
 	}
 }
 
 func TestStartsWhereYIsZero(t *testing.T) {
-	rows, mean := make([]float64, 20), 0.0
-	for i := range rows {
-		rows[i] = math.Sin(float64(i))
-		mean += rows[i] / 20
-	}
 	for _, size := range []float64{0, 1} {
 		p := bileveltest.Must(auto.New(auto.Losses{Dx: 250, Dy: 2, Upper: 1, Lower: 20,
 			F: func(x, y auto.Vec, _ bilevel.Sample) auto.Num {
 				return y.Shift(-1).SquaredNorm().Add(x.SquaredNorm().Scale(0.1))
 			},
 			G: func(x, y auto.Vec, phi bilevel.Sample) auto.Num {
-				return y.Sub(x.Slice(0, 2)).Shift(size * (mean - rows[phi])).SquaredNorm()
+				return y.Sub(x.Slice(0, 2)).Shift(size*float64(phi%2*2) - size).SquaredNorm()
 			}}))
 		for _, m := range []bilevel.Method{saa.Newton{}, method.HOAG{}} {
 			_, r := solved(t, p, m, bilevel.Options{}, bilevel.Run{Steps: 300})
@@ -123,6 +112,15 @@ func TestGoesOnAtABound(t *testing.T) {
 	set := bilevel.UniformBox(3, -9, 3)
 	_, r := solved(t, p, saa.ByProducts{}, bilevel.Options{Set: set}, bilevel.Run{Steps: 300})
 	stationary(t, implicit.NewTruth(p), set, r.X, 1e-10)
+	for x, f := range map[float64]func(u, v auto.Num) auto.Num{ // nor in a narrow valley
+		1: func(u, v auto.Num) auto.Num { return u.Square().Sub(v).Square().Scale(1e6) },
+	} {
+		p := bileveltest.Must(auto.New(auto.Losses{Dx: 2, Dy: 2, Upper: 1, Lower: 1, G: nearX, F: func(_, y auto.Vec, _ bilevel.Sample) auto.Num {
+			return y.At(0).Shift(-1).Square().Add(f(y.At(0), y.At(1)))
+		}}))
+		_, r = solved(t, p, saa.ByProducts{}, bilevel.Options{}, bilevel.Run{Steps: 300})
+		assert.InDelta(t, x, r.X[0], 1e-9)
+	}
 }
 
 type within struct {
