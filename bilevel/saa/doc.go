@@ -58,7 +58,7 @@
 //	unread   no, while both kinds of samples come, ‖x⁺ − x_r‖_M is within twice the steps read of late, the remainder of
 //	         the model, as these and drift tell it, within √stat/10, N less than 32-fold since all were read; of a step on
 //	         streams that promises less than stat/64, not against Δ, as much as that allows, unless samples since then tell
-//	         a stat below a quarter (recent): far off they scatter more;
+//	         a stat below a quarter (recent): far off they scatter more; nor after a singular g_yy;
 //	near     no open x_i goes beyond Δℓ_i of x_r, or changes its row of g_xy, or the y_j that it acts on, by their size,
 //	narrows  and none comes within a quarter of x_r's distance to a bound;  a step against Δ, unread, doubles it, up to ¼
 //	back     returns to z_r, and reads it, where ‖y‖_H has grown fourfold

@@ -363,14 +363,16 @@ func TestStepsAreTaken(t *testing.T) {
 			F: func(x, y auto.Vec, _ bilevel.Sample) auto.Num { return x.Shift(-1).Dot(y).Neg() },
 			G: func(x, y auto.Vec, _ bilevel.Sample) auto.Num { return y.Log().Shift(-1).Add(x).Dot(y) },
 		}, bilevel.Options{X0: []float64{20}, Y0: []float64{0.2}, Set: bilevel.NonNegative{}}, 6000, 2, 1e-6},
-		"rounded": {auto.Losses{G: nearX, F: func(x, y auto.Vec, s bilevel.Sample) auto.Num { // x_2, by a projection
+		"rounded": {auto.Losses{G: nearX, F: func(x, y auto.Vec, s bilevel.Sample) auto.Num {
 			return nearX(vec(0.7+noise(s, 0), 0, 0.3), y, s).Add(x.SquaredNorm())
 		}}, bilevel.Options{X0: []float64{0.2, 0.8, 0x1p-53}, Set: plain{bilevel.Simplex{}}}, 1000, 0.35 + 1./6, 0.05},
 		"back": {auto.Losses{Upper: 1, G: nearX,
 			F: func(_, y auto.Vec, _ bilevel.Sample) auto.Num { return y.SquaredNorm().Neg() },
 		}, bilevel.Options{X0: []float64{1e-9}, Set: plain{bilevel.Ball{Radius: 1e30}}}, 50, 0, 1e-3},
-		"few bend": {auto.Losses{Upper: 1,
-			F: func(_, y auto.Vec, _ bilevel.Sample) auto.Num { return half(y.At(0).Shift(-1)) },
+		"rank one": {auto.Losses{F: func(_, y auto.Vec, s bilevel.Sample) auto.Num { return nearX(vec(1, 2), y, s) }, G: func(x, y auto.Vec, s bilevel.Sample) auto.Num {
+			return half(y.At(0).Add(y.At(1).Scale(0.003)).Sub(x.At(0)).Shift(-1)).Add(half(y.At(1).Sub(x.At(0)).Shift(-2)).Scale(float64(s % 4 / 3)))
+		}}, bilevel.Options{X0: []float64{-0.5, 0}}, 150, 0, 0.2},
+		"few bend": {auto.Losses{Upper: 1, F: func(_, y auto.Vec, _ bilevel.Sample) auto.Num { return half(y.At(0).Shift(-1)) },
 			G: func(x, y auto.Vec, s bilevel.Sample) auto.Num { return follow(x, y, s).Scale(float64(s % 16 / 15)) },
 		}, bilevel.Options{UpperBatch: bilevel.Full}, 1000, 1, 1e-6},
 		"edge": {auto.Losses{Upper: 50, Lower: 50, G: follow, F: func(x, y auto.Vec, _ bilevel.Sample) auto.Num {

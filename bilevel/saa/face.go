@@ -168,18 +168,17 @@ func (m *longX) project() (more bool, err error) {
 			mat.Axpy(m.bs, t, m.bd)
 			return t < 1, nil
 		}
-		if !(slope < 0) {
-			continue
-		}
-		if err := m.mul(m.q, m.p); err != nil {
-			return false, err
-		}
-		if slope+mat.Dot(m.p, m.q)/2 <= slope/10 {
-			for i := range m.s {
-				m.s[i] = min(max(m.s[i]+t*m.d[i], m.lo[i]), m.hi[i])
+		if slope < 0 {
+			if err := m.mul(m.q, m.p); err != nil {
+				return false, err
 			}
-			mat.Axpy(m.bs, 1, m.q)
-			return true, nil
+			if slope+mat.Dot(m.p, m.q)/2 <= slope/10 {
+				for i := range m.s {
+					m.s[i] = min(max(m.s[i]+t*m.d[i], m.lo[i]), m.hi[i])
+				}
+				mat.Axpy(m.bs, 1, m.q)
+				return true, nil
+			}
 		}
 	}
 	rr := m.residual() // d may lead out where s is at a bound; r does not

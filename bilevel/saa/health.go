@@ -70,6 +70,7 @@ func (m *newton) tell() {
 		}
 	}
 	h.Clipped = float64(min(p.clip, 1))
+	m.checked *= 1 - max(0, m.told.Clipped-h.Clipped) // σ was of a singular H
 	m.told = h
 }
 

@@ -112,7 +112,7 @@ func TestGoesOnAtABound(t *testing.T) {
 	set := bilevel.UniformBox(3, -9, 3)
 	_, r := solved(t, p, saa.ByProducts{}, bilevel.Options{Set: set}, bilevel.Run{Steps: 300})
 	stationary(t, implicit.NewTruth(p), set, r.X, 1e-10)
-	for x, f := range map[float64]func(u, v auto.Num) auto.Num{ // nor in a narrow valley, nor where rounding moved x off 0
+	for x, f := range map[float64]func(u, v auto.Num) auto.Num{ // nor in a valley, nor where x is rounding
 		1:                func(u, v auto.Num) auto.Num { return u.Square().Sub(v).Square().Scale(1e6) },
 		math.Sqrt(5) - 1: func(u, v auto.Num) auto.Num { return u.Square().Scale(0.5).Shift(5e-17).Mul(v).Add(v.Square()) },
 	} {
