@@ -81,14 +81,14 @@ func gradient(p *problem) []float64 {
 	return append(fx, fy...)
 }
 
-// Samples change y*'s slope as they come in, and ∇²F with it: an old one kept runs at 10 to 50 times the limit.
+// Samples change y*'s slope as they come in, and ∇²F with it.
 func TestCurvatureFollows(t *testing.T) {
 	e := kit.Must(method.Lookup(saa.Newton{}.Name()))
 	o := kit.Must(kit.Must(draw(6002, 92)).run(t.Context(), e, 1, []uint64{1000, 5000}, false))
 	assert.Less(t, o.Ratio[1], 2.0)
 }
 
-// Where the first samples made Δ tiny, it grows again in a simplex, too, though steps end short of it: one run in ten stayed.
+// Where the first samples made Δ tiny, it grows again in a simplex, too: one run in ten stayed.
 func TestSetHolds(t *testing.T) {
 	e, p := kit.Must(method.Lookup(saa.Newton{}.Name())), kit.Must(draw(4001, 36))
 	for seed := range uint64(40) {

@@ -70,7 +70,9 @@ func (m *newton) tell() {
 		}
 	}
 	h.Clipped = float64(min(p.clip, 1))
-	m.checked *= 1 - max(0, m.told.Clipped-h.Clipped) // σ was of a singular H
+	if m.told.Clipped > h.Clipped { // σ was of a singular H: the next step is read
+		m.checked = 0
+	}
 	m.told = h
 }
 

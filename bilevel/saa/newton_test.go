@@ -430,7 +430,7 @@ func TestGapOnABall(t *testing.T) {
 	}
 }
 
-// Nor is Gap 0 where noise may hold x at a bound: 18 of these stopped there. Beyond noise it is.
+// Nor is Gap 0 where noise may hold x at a bound: 18 of these stopped there.
 func TestGapAtABound(t *testing.T) {
 	t.Parallel()
 	away, bow := 0.0, 1.0
@@ -481,7 +481,7 @@ func TestGapOfWhatIsNotKnown(t *testing.T) {
 	}
 }
 
-// Where f is a sum and g a stream, no passes follow: steps of a block are as many, and noise is told from failure, as on streams.
+// Where f is a sum and g a stream, no passes follow: noise is told from failure, as on streams.
 func TestSumBesideAStream(t *testing.T) {
 	p := bileveltest.Must(auto.New(auto.Losses{Dx: 2, Dy: 2, Upper: 400,
 		F: func(x, y auto.Vec, i bilevel.Sample) auto.Num {
