@@ -16,7 +16,7 @@ import (
 type curve struct {
 	*selection
 	error, lo, hi  []float64 // mean, and mean ± standard deviation; or median and quartiles
-	evals, seconds []float64 // mean or median; seconds: the median, since a pause of the machine counts
+	evals, seconds []float64 // mean or median; seconds: median
 	failed         int       // trials that ended early; they count with their last good iterate
 }
 
