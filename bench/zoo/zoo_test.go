@@ -81,19 +81,22 @@ func gradient(p *problem) []float64 {
 	return append(fx, fy...)
 }
 
-// Samples change y*'s slope as they come in, and ∇²F with it.
-func TestCurvatureFollows(t *testing.T) {
+func TestNearTheLimit(t *testing.T) {
 	e := kit.Must(method.Lookup(saa.Newton{}.Name()))
-	o := kit.Must(kit.Must(draw(6002, 92)).run(t.Context(), e, 1, []uint64{1000, 5000}, false))
-	assert.Less(t, o.Ratio[1], 2.0)
-}
-
-// Where the first samples made Δ tiny, it grows again in a simplex, too: one run in ten stayed.
-func TestSetHolds(t *testing.T) {
-	e, p := kit.Must(method.Lookup(saa.Newton{}.Name())), kit.Must(draw(4001, 36))
-	for seed := range uint64(40) {
-		o := kit.Must(p.run(t.Context(), e, seed, []uint64{1000}, false))
-		assert.Less(t, o.Ratio[0], 30.0, seed)
+	for _, c := range []struct {
+		seed, runs, n uint64
+		index         int
+		most          float64
+	}{
+		{6002, 2, 5000, 92, 2},  // samples change y*'s slope as they come in, and ∇²F with it
+		{4001, 40, 1000, 36, 3}, // where the first made Δ tiny, it grows again in a simplex, too
+		{4001, 3, 5000, 20, 2},  // of few rows B is noise
+	} {
+		p, mean := kit.Must(draw(c.seed, c.index)), 0.0
+		for seed := range c.runs {
+			mean += kit.Must(p.run(t.Context(), e, seed, []uint64{c.n}, false)).Ratio[0] / float64(c.runs)
+		}
+		assert.Less(t, mean, c.most, p.About)
 	}
 }
 

@@ -46,7 +46,8 @@
 //	turn     within finite bounds, or where stat is 0, s also goes along eigenvectors of B with λ < 0, to Δ or a bound,
 //	         where ½|λ| times the square of that way is more than stat and ½hᵀM⁻¹h, which the step promises without it,
 //	         and than rounding of B, 2⁻²⁰ of F's scale: of the largest h_iℓ_i, its terms without their signs
-//	drift    B is asked anew where ‖(CᵀEᵀ + EC)s‖_M⁻¹ > 4‖s‖_M, C the change of J since; where N is 4 times what it was,
+//	drift    B is asked anew where ‖(CᵀEᵀ + EC)s‖_M⁻¹ > 4‖s‖_M, C the change of J since; of 4n_B samples, up to N, where F would
+//	         fall as in turn, and x does not go: B of few is noise; where N is 4 times what it was,
 //	         32 times while the model's remainder is below ‖s‖_M/20; after a step by old rows with |ϱ − 1| > ¼, as if N
 //	         were 4N;  row i, on a stream, where the effect of x_i on y* has become a tenth, or tenfold, or if f knows
 //	         x_i, the terms of h_i and f_x of a sample (faded)
@@ -100,7 +101,7 @@
 // 0 is left to show. Blocks grow by a sixteenth, so that z_b − z* = O_p(N_b^−½) if z_N − z* = O_p(N^−½). Of g_y, each
 // sample is carried by its own derivatives: what is left out is of second order, (1/N) Σ n_b‖z_N − z_b‖² = O_p(log
 // N/N). In h all are carried by B and E instead: the difference to their own derivatives, at z_b that do not depend on
-// them, is a martingale, O_p(√log N/N); and B, asked anew of a share of all samples at the latest when N is 128 times
+// them, is a martingale, O_p(√log N/N); and B, asked anew of a share of all samples at the latest when N is 128d_x times
 // what it was, has the error O_p(N^−½), times z_N − mean z_b. One group of each kind is weighed down, o(√N) long where
 // there are two moments, so means change by o(N^−½). The model's root is O_p(1/N) from that of the equations, and one step
 // goes there: credit does not run out, since the 4N evaluations of a reading, due when N has grown 32-fold, are below

@@ -99,8 +99,12 @@ func (m *newton) move(it *bilevel.Iteration) (more bool, err error) {
 	noise := m.lastStat
 	m.lastStat = stat
 	drift := m.drift()
-	if drift > drifted && !poor && !m.whole() {
+	bowed := m.step.falls > 0 && !m.step.turned && 4*c.rowSamples() <= m.n() // B of few rows is noise
+	if (drift > drifted || bowed) && !poor && !m.whole() {
 		c.epoch++
+		if bowed {
+			c.n = 16 * len(p.x) * c.rowSamples()
+		}
 		m.askedN = m.n()
 		return m.move(it)
 	}
