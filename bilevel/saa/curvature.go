@@ -265,10 +265,9 @@ func (c *curvature) metric(unit, h []float64, graded bool) error {
 		mat.AddIdentity(&sub, c.floor)
 		return nil
 	}
-	if c.lowest = values[0] / top; c.lowest > 0x1p-40 {
-		return nil
+	if c.lowest = values[0] / top; c.lowest <= 0x1p-40 {
+		absolute(&sub, &c.eig, c.work.View(0, 0, n, n), c.floor)
 	}
-	absolute(&sub, &c.eig, c.work.View(0, 0, n, n), c.floor)
 	return nil
 }
 

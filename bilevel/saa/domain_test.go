@@ -41,8 +41,7 @@ func ridge(t *testing.T, seed, terms uint64) *auto.Problem {
 		F: func(_, y auto.Vec, s bilevel.Sample) auto.Num { return loss(y, uint64(s), 0) },
 		G: func(x, y auto.Vec, s bilevel.Sample) auto.Num {
 			return loss(y, uint64(s), 1).Add(y.WeightedSquares(x.Exp()).Scale(0.5))
-		},
-	}))
+		}}))
 }
 
 // Features that stand twice, but for a little noise: small eigenvalues of g_yy that the samples know are no noise.
@@ -380,8 +379,7 @@ func TestStepsAreTaken(t *testing.T) {
 				return auto.Const(-1).Log()
 			}
 			return half(y.At(0).Shift(-1.5))
-		}}, bilevel.Options{X0: []float64{1}, Set: bilevel.UniformBox(1, -10, 10)}, 3000, 1, 1e-6},
-	} {
+		}}, bilevel.Options{X0: []float64{1}, Set: bilevel.UniformBox(1, -10, 10)}, 3000, 1, 1e-6}} {
 		c.losses.Dx = max(1, len(c.o.X0))
 		c.losses.Dy = c.losses.Dx
 		p := bileveltest.Must(auto.New(c.losses))

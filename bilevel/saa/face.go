@@ -25,7 +25,7 @@ type subproblem struct {
 	top     float64 // the largest ‖∇‖² of the model at 0, on the free face
 }
 
-// find writes the step s, and returns the value of its model hᵀs + ½sᵀ∇²Fs.
+// find writes s, and returns its model hᵀs + ½sᵀ∇²Fs.
 func (m *longX) find() (value float64, err error) {
 	for i, x := range m.x {
 		lo, hi := m.box.Bounds(i)
@@ -104,8 +104,8 @@ func (m *longX) model() (value float64) {
 }
 
 // conjugate writes the direction d that minimises the model on the free face, or one along which ∇²F is
-// negative, to the length Δ. It ends at ‖r‖² ≤ most, or at a product that gains less than a part of what all
-// have gained, over their number (Nash, Sofer, Oper. Res. Lett. 9, 1990).
+// negative, to the length Δ. It ends at ‖r‖² ≤ most, or at a product that gains less than a part of
+// the mean (Nash, Sofer, Oper. Res. Lett. 9, 1990).
 func (m *longX) conjugate(rr, most float64) error {
 	clear(m.d)
 	clear(m.bd)

@@ -189,21 +189,17 @@ func TestFAlone(t *testing.T) {
 		s, _ := solved(t, hardly, saa.Newton{}, bilevel.Options{Seed: seed}, bilevel.Run{Xi: 2000})
 		assert.InDelta(t, 2/math.Sqrt(2000), health(s).StdErr, 0.007, "seed %d", seed)
 	}
-	p := bileveltest.Must(auto.New(auto.Losses{Dx: 3, Dy: 1, Upper: 1,
-		F: func(x, y auto.Vec, _ bilevel.Sample) auto.Num {
-			return y.Shift(-1).SquaredNorm().Add(x.Shift(-3).SquaredNorm())
-		},
-		G: func(x, y auto.Vec, s bilevel.Sample) auto.Num { return nearX(x.Slice(0, 1), y.Shift(noise(s, 1)), s) }}))
+	p := bileveltest.Must(auto.New(auto.Losses{Dx: 3, Dy: 1, Upper: 1, F: func(x, y auto.Vec, _ bilevel.Sample) auto.Num {
+		return y.Shift(-1).SquaredNorm().Add(x.Shift(-3).SquaredNorm())
+	}, G: func(x, y auto.Vec, s bilevel.Sample) auto.Num { return nearX(x.Slice(0, 1), y.Shift(noise(s, 1)), s) }}))
 	for _, at := range []float64{0, 5.6e-17} {
 		_, r := solved(t, p, saa.Newton{}, bilevel.Options{X0: []float64{at, at, at}}, bilevel.Run{Xi: 4000})
 		assert.InDeltaSlice(t, []float64{2, 3, 3}, r.X, 0.1)
 	}
 	for _, unit := range []float64{0x1p-20, 1, 0x1p20} { // of x, which f alone knows
-		p := bileveltest.Must(auto.New(auto.Losses{Dx: 1, Dy: 1,
-			F: func(x, y auto.Vec, s bilevel.Sample) auto.Num {
-				return x.Scale(1 / unit).Sub(y).Shift(-noise(s, 1)).SquaredNorm()
-			},
-			G: func(_, y auto.Vec, s bilevel.Sample) auto.Num { return y.Shift(noise(s, 1) - 2).SquaredNorm() }}))
+		p := bileveltest.Must(auto.New(auto.Losses{Dx: 1, Dy: 1, F: func(x, y auto.Vec, s bilevel.Sample) auto.Num {
+			return x.Scale(1 / unit).Sub(y).Shift(-noise(s, 1)).SquaredNorm()
+		}, G: func(_, y auto.Vec, s bilevel.Sample) auto.Num { return y.Shift(noise(s, 1) - 2).SquaredNorm() }}))
 		_, r := solved(t, p, saa.Newton{}, bilevel.Options{}, bilevel.Run{Xi: 1000})
 		assert.InDelta(t, 2, r.X[0]/unit, 0.2)
 		assert.Less(t, r.Counts.Evaluations(), uint64(1000*16))
@@ -286,8 +282,7 @@ func TestDegenerateMinima(t *testing.T) {
 		300: func(y auto.Vec) auto.Num {
 			return y.At(0).Exp().Sub(y.At(0)).Shift(-1).Add(y.At(1).Sub(y.At(0).Square()).Square().Scale(100))
 		},
-		0: func(y auto.Vec) auto.Num { return y.Shift(-1).WeightedSquares(vec(1, 1e-10)) },
-	} {
+		0: func(y auto.Vec) auto.Num { return y.Shift(-1).WeightedSquares(vec(1, 1e-10)) }} {
 		dx := map[float64]int{300: 2, 0: 202}[x0]
 		p := bileveltest.Must(auto.New(auto.Losses{Dx: dx, Dy: 2, Upper: 7, Lower: 7,
 			F: func(_, y auto.Vec, _ bilevel.Sample) auto.Num { return f(y) },

@@ -32,14 +32,11 @@ func (m *newton) tell() {
 	if m.step.box == nil && !m.step.pressed { // such a set may hold x along any direction
 		left = max(0, min(left, -m.step.pred))
 	}
-	h.Gap, m.falls = left+m.stat()/2, m.step.falls
+	h.Gap, m.falls = left+m.stat()/2+m.chance(), m.step.falls
 	if m.step.box == nil && (m.falls <= -m.step.pred || !m.step.curvesDown(c)) {
 		m.falls = 0
 	}
-	rest := 0x1p-20
-	if m.endless() { // noise moves y
-		rest = small
-	}
+	rest := map[bool]float64{false: 0x1p-20, true: small}[m.endless()]        // noise moves y
 	if m.falls > 0 || c.partial || h.Gap == 0 && p.normH(p.u) > rest*p.norm { // y is not settled
 		h.Gap = math.Inf(1)
 	}
@@ -76,6 +73,26 @@ func (m *newton) tell() {
 	m.told = h
 }
 
+// chance is the mean fall of F where a set without bounds holds x by chance: h_i ± zσ_i do not lead opposite ways.
+func (m *newton) chance() (fall float64) {
+	p, c, way := m.now, m.curve, m.curve.xv
+	for _, i := range c.free {
+		h, sigma := p.h[i], math.Sqrt(max(0, m.covariance(i, i)))
+		for z := 1.0; m.step.box == nil && sigma > 0 && z <= few+1; z++ {
+			clear(way)
+			for k, share := range [...]float64{1, 1, -2} {
+				p.h[i] = h + [...]float64{z, -z, 0}[k]*sigma
+				mat.Axpy(way, share, m.step.along(p, 0x1p-20))
+			}
+			if steep := mat.Norm(way); steep > 0 { // as in stat
+				bent := c.norm(p, p.x, way) / steep
+				fall += math.Exp(-z*z/2) / math.Sqrt(8*math.Pi) * steep * steep / (bent*bent + steep/p.unit[i]/max(1, m.radius))
+			}
+		}
+	}
+	return fall
+}
+
 // Health is about the last iterate at which a block ended; before the first, where ∇²F is not known or g not convex, Gap is
 // +Inf. Lower adds the standard error of y*(x) to the Newton step of y; since z was read, g is taken to be quadratic.
 func (m *newton) Health() bilevel.Health {
@@ -86,11 +103,14 @@ func (m *newton) Health() bilevel.Health {
 	}
 	h.Saddle = m.falls > 0 && (m.done || h.Gradient <= 2*h.StdErr)
 	var e eig.Symmetric
-	mean := mat.NewSym(len(m.now.y))
+	p, mean := m.now, mat.NewSym(len(m.now.y))
 	if mat.ScaleSym(mean, 1/m.now.n[1], m.now.yy); e.FactorValues(mean) == nil {
 		h.Least = e.Values()[0]
 	}
-	h.LeastErr = max(m.leastErr(), tiny*mat.NormFrobSym(mean))
+	h.LeastErr = tiny * mat.NormFrobSym(mean)
+	if vv := square(p.low, p.d); p.groups[1] > 1 && vv > 0 { // in the units of y
+		h.LeastErr = max(h.LeastErr, p.noiseH(m.sides[1].left())*mat.Dot(p.low, p.low)/vv)
+	}
 	if h.NotConvex = h.Clipped > 0 && (m.whole() && h.Least < 0 || h.Least < -3*h.LeastErr); h.NotConvex { // y is at no minimum
 		h.Gap = math.Inf(1)
 	}
@@ -130,14 +150,4 @@ func (m *newton) flat() (list []int) {
 func (m *newton) bottom(i int) bool {
 	p, c := m.now, m.curve
 	return p.size[i] == 0 && c.b.At(i, i) > 0 && p.effect(i) > 0x1p-10*c.most[i]
-}
-
-// leastErr is the standard error of wᵀHw/wᵀw, w = D·low, in the units of y.
-func (m *newton) leastErr() float64 {
-	p := m.now
-	vv := square(p.low, p.d)
-	if p.groups[1] < 2 || vv == 0 {
-		return 0
-	}
-	return p.noiseH(m.sides[1].left()) * mat.Dot(p.low, p.low) / vv
 }

@@ -44,7 +44,7 @@ func (m *newton) block(it *bilevel.Iteration) error {
 	return m.stay(it, m.settle(it, p, p, 0))
 }
 
-// move does one step of x and y. more says that another one is worth while before the next block.
+// move does one step of x and y. more says that another one is worth while.
 func (m *newton) move(it *bilevel.Iteration) (more bool, err error) {
 	p, c := m.now, m.curve
 	late := m.askedLately() && !(m.last && float64(m.n()) >= (1+growth)*float64(m.askedN)) // budgets may come one by one
@@ -319,7 +319,7 @@ func (m *newton) arrived() bool {
 	return !m.step.turned && !slices.ContainsFunc(m.curve.free, steep)
 }
 
-// remains is what F may still fall by, as far as Δ lets, over the largest size of its terms so far.
+// remains is what F may still fall by, as far as Δ lets, over the size of its terms.
 func (m *newton) remains() float64 {
 	if slope := m.curve.normInv(m.now.h, m.now.unit); m.step.box != nil || m.step.pressed {
 		return slope * slope / m.scaleF

@@ -238,7 +238,6 @@ func (m *newton) State(t *bilevel.State) {
 	each(t.Flag, &m.started, &m.done, &m.pending, &m.pass, &m.last, &m.redo)
 	t.Floats(m.sizes[:], m.since[0], m.since[1], m.groups[:])
 	each(t.Count, &m.tried, &m.failed, &m.readN, &m.askedN, &m.stalls)
-	each(t.Float, &m.radius, &m.maxRadius, &m.least, &m.checked, &m.missRate, &m.missBend, &m.lastStat)
-	each(t.Float, &m.credit, &m.rough, &m.scaleF, &m.mostF, &m.told.Lower, &m.told.Gradient)
-	each(t.Float, &m.told.StdErr, &m.told.Gap, &m.falls, &m.told.Clipped)
+	each(t.Float, &m.radius, &m.maxRadius, &m.least, &m.checked, &m.missRate, &m.missBend, &m.lastStat, &m.credit, &m.rough)
+	each(t.Float, &m.scaleF, &m.mostF, &m.told.Lower, &m.told.Gradient, &m.told.StdErr, &m.told.Gap, &m.falls, &m.told.Clipped)
 }

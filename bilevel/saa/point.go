@@ -167,7 +167,7 @@ func (p *point) solve(dst, b []float64) error {
 	return err
 }
 
-// lengths writes ℓ: down a flat of exp(x_i), a step may not go as far as y* seems to allow.
+// lengths writes ℓ: down a flat of exp(x_i), less than y* seems to allow.
 func (p *point) lengths(s *step, c *curvature, endless bool) {
 	p.norm = max(p.norm, p.normY())
 	for j, y := range p.y {

@@ -353,7 +353,7 @@ func (m *longX) inward(i int) bool {
 	return !(m.x[i] <= lo && m.h[i] >= 0) && !(m.x[i] >= hi && m.h[i] <= 0)
 }
 
-// slope is the norm of v on the free face, in units u or as it is.
+// slope is the norm of v on the free face, in units u.
 func (m *longX) slope(v, u []float64) (sum float64) {
 	for i, d := range v {
 		if m.free(i) {

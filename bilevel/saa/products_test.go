@@ -147,8 +147,7 @@ func TestSumsByProducts(t *testing.T) {
 		noisy(1, quadratic.Options{Seed: 81, Terms: 40, Dx: 2000, Dy: 200}),
 		noisy(0.5, quadratic.Options{Seed: 92, Terms: 500, Dx: 300, Dy: 20, LP: 1e4, LG: 1e3}),
 		noisy(1, quadratic.Options{Seed: 84, Terms: 40, Dx: 3, Dy: 1}),
-		noisy(1, quadratic.Options{Seed: 83, Terms: 200, Dx: 30, Nonconvex: 1}),
-	} {
+		noisy(1, quadratic.Options{Seed: 83, Terms: 200, Dx: 30, Nonconvex: 1})} {
 		if !mattest.Long() && o.Dx == 2000 {
 			o.Dx, o.Dy = 300, 30
 		}
@@ -442,8 +441,7 @@ func TestFarFromZero(t *testing.T) {
 		for _, far := range []float64{1e9, 1e12} {
 			p := bileveltest.Must(auto.New(auto.Losses{Dx: 2, Dy: 2, Upper: 40, Lower: 40,
 				F: func(_, y auto.Vec, s bilevel.Sample) auto.Num { return y.Shift(-float64(s) / 7).SquaredNorm() },
-				G: func(x, y auto.Vec, _ bilevel.Sample) auto.Num { return y.Sub(x.Shift(-far)).SquaredNorm() },
-			}))
+				G: func(x, y auto.Vec, _ bilevel.Sample) auto.Num { return y.Sub(x.Shift(-far)).SquaredNorm() }}))
 			_, r := solved(t, p, m, bilevel.Options{X0: []float64{far + 3, far - 2}}, bilevel.Run{Steps: 500})
 			assert.Equal(t, bilevel.Arrived, r.Reason)
 			assert.Equal(t, far > 1e10, len(r.Warnings) > 0, "%v", r.Warnings)
