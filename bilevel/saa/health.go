@@ -84,7 +84,7 @@ func (m *newton) chance() (fall float64) {
 				p.h[i] = h + [...]float64{z, -z, 0}[k]*sigma
 				mat.Axpy(way, share, m.step.along(p, 0x1p-20))
 			}
-			if steep := mat.Norm(way); steep > 0 { // as in stat
+			if steep := mat.Norm(way); steep > 0 {
 				bent := c.norm(p, p.x, way) / steep
 				fall += math.Exp(-z*z/2) / math.Sqrt(8*math.Pi) * steep * steep / (bent*bent + steep/p.unit[i]/max(1, m.radius))
 			}

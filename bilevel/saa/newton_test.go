@@ -456,13 +456,11 @@ func TestGapAtABound(t *testing.T) {
 
 // Nor is it 0 where samples do not tell that y* feels x_0: of 20 runs 9 stopped there, with 0.01 left of F.
 func TestGapOfWhatIsNotKnown(t *testing.T) {
-	p := bileveltest.Must(auto.New(auto.Losses{Dx: 2, Dy: 1,
-		F: func(x, y auto.Vec, _ bilevel.Sample) auto.Num {
-			return x.Shift(-1).At(1).Square().Sub(y.At(0)).Add(x.At(0).Square().Scale(0.01))
-		},
-		G: func(x, y auto.Vec, i bilevel.Sample) auto.Num {
-			return y.At(0).Sub(x.At(0).Scale(0.02 + noise(i, 5))).Add(x.At(1).Scale(0.1)).Shift(noise(i, 6)).Square()
-		}}))
+	p := bileveltest.Must(auto.New(auto.Losses{Dx: 2, Dy: 1, F: func(x, y auto.Vec, _ bilevel.Sample) auto.Num {
+		return x.Shift(-1).At(1).Square().Sub(y.At(0)).Add(x.At(0).Square().Scale(0.01))
+	}, G: func(x, y auto.Vec, i bilevel.Sample) auto.Num {
+		return y.At(0).Sub(x.At(0).Scale(0.02 + noise(i, 5))).Add(x.At(1).Scale(0.1)).Shift(noise(i, 6)).Square()
+	}}))
 	for seed := range uint64(20) {
 		set := [...]bilevel.Set{bilevel.Space{}, bilevel.UniformBox(2, -5, 5)}[seed%2]
 		_, r := solved(t, p, saa.Newton{}, bilevel.Options{Set: set, Seed: seed}, bilevel.Run{Xi: 2000, Gap: 1e-4})
@@ -472,20 +470,32 @@ func TestGapOfWhatIsNotKnown(t *testing.T) {
 
 // Where f is a sum and g a stream, no passes follow: noise is told from failure, as on streams.
 func TestSumBesideAStream(t *testing.T) {
-	p := bileveltest.Must(auto.New(auto.Losses{Dx: 2, Dy: 2, Upper: 400,
-		F: func(x, y auto.Vec, i bilevel.Sample) auto.Num {
-			return y.Shift(noise(i, 7) - 2).SquaredNorm().Add(x.At(0).Mul(x.At(1)).Scale(0.1))
-		},
-		G: func(x, y auto.Vec, i bilevel.Sample) auto.Num {
-			e := math.Exp(noise(i, 8))
-			return y.At(0).Sub(x.At(0).Square().Scale(e)).Square().Add(y.At(1).Sub(x.At(1).Neg().Exp().Scale(e)).Square())
-		}}))
+	p := bileveltest.Must(auto.New(auto.Losses{Dx: 2, Dy: 2, Upper: 400, F: func(x, y auto.Vec, i bilevel.Sample) auto.Num {
+		return y.Shift(noise(i, 7) - 2).SquaredNorm().Add(x.At(0).Mul(x.At(1)).Scale(0.1))
+	}, G: func(x, y auto.Vec, i bilevel.Sample) auto.Num {
+		e := math.Exp(noise(i, 8))
+		return y.At(0).Sub(x.At(0).Square().Scale(e)).Square().Add(y.At(1).Sub(x.At(1).Neg().Exp().Scale(e)).Square())
+	}}))
 	evaluations := uint64(0)
 	for seed := range uint64(8) {
 		s, _ := solved(t, p, saa.Newton{}, bilevel.Options{X0: []float64{1, 1}, Seed: seed, Set: bilevel.UniformBox(2, 0, 5)}, bilevel.Run{Phi: 2000})
 		evaluations += s.Counts().Evaluations()
 	}
 	assert.Less(t, evaluations, uint64(16000*34), "36 where y settles closer than it is known, 55 where noise fails")
+}
+
+// 2 stayed.
+func TestYElsewhere(t *testing.T) {
+	p := bileveltest.Must(auto.New(auto.Losses{Dx: 1, Dy: 1, F: func(x, y auto.Vec, _ bilevel.Sample) auto.Num {
+		return y.Shift(1).SquaredNorm().Add(x.Shift(-3).SquaredNorm())
+	}, G: func(x, y auto.Vec, i bilevel.Sample) auto.Num {
+		rng := rand.New(rand.NewPCG(uint64(i), 3))
+		return y.Scale(0.2).Exp().Sum().Add(y.Sub(x).Shift(rng.NormFloat64() / math.Sqrt(rng.ExpFloat64())).SquaredNorm().Scale(0.1))
+	}}))
+	for seed := range uint64(10) {
+		_, r := solved(t, p, saa.Newton{}, bilevel.Options{Seed: 100 + seed}, bilevel.Run{Xi: 60})
+		assert.Greater(t, r.X[0], 0.2, "seed %d", seed)
+	}
 }
 
 // On a factorisation B is asked of more samples than at first, after an interruption, too.

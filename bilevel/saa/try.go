@@ -29,7 +29,7 @@ func (m *newton) try(it *bilevel.Iteration, stands bool) (good bool, err error) 
 	if err == nil {
 		fall, way, err = m.arrive(it, mid, stands && mid == nil)
 	}
-	unsettled := p.normH(p.u) > max(partly*way, tiny*p.norm, m.sigmaY(p))
+	unsettled := p.normH(p.u) > max(partly*way, tiny*p.norm)
 	rho, beyond := -1.0, m.beyond(err) && (tau > 0 || unsettled || !m.whole())
 	if beyond {
 		t.begin() // the Solver looks for numbers that are not finite
@@ -54,6 +54,7 @@ func (m *newton) try(it *bilevel.Iteration, stands bool) (good bool, err error) 
 			return false, errPart
 		}
 	}
+	unsettled = unsettled && (rho == -1 || p.normH(p.u) > m.sigmaY(p))              // y* went elsewhere
 	again := !(rho > 0.25 && rho < 4) && (p.carried() || unsettled) && m.partN == 0 // from a better z; a part alone shortens Δ
 	if tau > 0 && (!again || m.endless()) {
 		m.trust(rho, tau)
