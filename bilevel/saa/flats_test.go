@@ -121,8 +121,7 @@ func TestRunsOff(t *testing.T) {
 	}
 }
 
-// The length exp(x) of 7 radial features: F is .23 at the start, .002 at −1.5, and .25 above 0, where 20 of 160 ended
-// without middles, and 4 with.
+// The length exp(x) of 7 radial features: F is .23 at the start, .002 at −1.5, and .25 above 0.
 func TestValley(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -301,7 +300,7 @@ func TestDegenerateMinima(t *testing.T) {
 	}
 }
 
-// Where F does not change, x does not go: shares by softmax, one of which goes to 0 in half of the cases.
+// Where F does not change, x does not go: shares by softmax, one to 0.
 func TestShares(t *testing.T) {
 	for k := range 6 {
 		for _, far := range []float64{0, 2} {

@@ -44,7 +44,7 @@ func (m *newton) block(it *bilevel.Iteration) error {
 	return m.stay(it, m.settle(it, p, p, 0))
 }
 
-// move does one step of x and y. more says that another one is worth while.
+// move does one step; more says that another one is worth while.
 func (m *newton) move(it *bilevel.Iteration) (more bool, err error) {
 	p, c := m.now, m.curve
 	late := m.askedLately() && !(m.last && float64(m.n()) >= (1+growth)*float64(m.askedN)) // budgets may come one by one

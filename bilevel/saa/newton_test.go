@@ -454,7 +454,7 @@ func TestGapAtABound(t *testing.T) {
 	}
 }
 
-// Nor is it 0 where samples do not tell that y* feels x_0: of 20 runs 9 stopped there, with 0.01 left of F.
+// Nor is it 0 where samples do not tell that y* feels x_0: of 20 runs 9 stopped there.
 func TestGapOfWhatIsNotKnown(t *testing.T) {
 	p := bileveltest.Must(auto.New(auto.Losses{Dx: 2, Dy: 1, F: func(x, y auto.Vec, _ bilevel.Sample) auto.Num {
 		return x.Shift(-1).At(1).Square().Sub(y.At(0)).Add(x.At(0).Square().Scale(0.01))
