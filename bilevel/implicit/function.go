@@ -108,7 +108,7 @@ func (f *Function) move(y, x []float64) bool {
 	for t := 1.0; t > 1e-9; t /= 2 {
 		copy(f.at, y)
 		mat.Axpy(f.at, -t, f.newton)
-		if f.p.GradG(f.next, x, f.at, f.Phi) == nil && mat.Norm(f.next) <= (1-1e-4*t)*before {
+		if f.p.GradG(f.next, x, f.at, f.Phi) == nil && mat.Norm(f.next) < (1-1e-4*t)*before {
 			copy(y, f.at)
 			f.gy, f.next = f.next, f.gy
 			return true
