@@ -64,8 +64,7 @@ func dominant(a *mat.Sym, shift float64, below []float64) bool {
 	clear(below)
 	margin := 1 + 2*float64(a.N+2)*0x1p-53
 	for i := a.N - 1; i >= 0; i-- {
-		r := a.Data[i*a.Stride:][:i+1]
-		sum := below[i]
+		r, sum := a.Data[i*a.Stride:][:i+1], below[i]
 		for j, v := range r[:i] {
 			v = math.Abs(v)
 			sum += v

@@ -144,8 +144,7 @@ func (r *reduction) back4(x0, x1, x2, x3 []float64, reflect reflection) {
 	n, ld := r.n, r.ld
 	var s0, s1, s2, s3 float64 // products with v_h
 	for h := 1; h < n; h++ {
-		v := r.a[h*ld : h*ld+h]
-		t := -r.tau[h]
+		v, t := r.a[h*ld:h*ld+h], -r.tau[h]
 		s0, s1, s2, s3 = t*s0, t*s1, t*s2, t*s3
 		if h+1 == n {
 			axpy4(x0, x1, x2, x3, v, s0, s1, s2, s3)

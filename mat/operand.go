@@ -50,8 +50,7 @@ func (x *operand) packAcross(dst []float64, ld, i, rows, p, k int) {
 		packThree(dst[r*ld:], ld, x.data[p*x.stride+i+r:], x.stride, k)
 	}
 	for ; r < rows; r++ {
-		d := dst[r*ld:][:k]
-		at := p*x.stride + i + r
+		d, at := dst[r*ld:][:k], p*x.stride+i+r
 		for q := range d {
 			d[q] = x.data[at]
 			at += x.stride

@@ -132,9 +132,7 @@ func entrants() (list []*entrant) {
 	return slices.Insert(list, 1, stable("STABLE-paper", plain), stable("STABLE-guarded", guarded))
 }
 
-func names(list []*entrant) []string {
-	return kit.Map(list, func(e *entrant) string { return e.Name })
-}
+func names(list []*entrant) []string { return kit.Map(list, func(e *entrant) string { return e.Name }) }
 
 // lineup returns the entrants of some names, or "all" or "untuned" ones. Variants enter by name only.
 func lineup(with string) (list []*entrant, err error) {

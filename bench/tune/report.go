@@ -245,9 +245,7 @@ func ranks(values []float64) []float64 {
 	return list
 }
 
-func quoted(names []string) string {
-	return some(kit.Map(names, strconv.Quote))
-}
+func quoted(names []string) string { return some(kit.Map(names, strconv.Quote)) }
 
 func some(names []string) string {
 	if len(names) > 10 {

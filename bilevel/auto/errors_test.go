@@ -19,9 +19,7 @@ import (
 )
 
 func TestErrors(t *testing.T) {
-	nan, inf := math.NaN(), math.Inf(1)
-	var keptNum num
-	var keptVec vec
+	nan, inf, keptNum, keptVec := math.NaN(), math.Inf(1), num{}, vec{}
 	other := lowerLoss(t, 2, 2, func(x, y vec) num {
 		keptNum, keptVec = x.At(0), y
 		return y.Sum()

@@ -114,6 +114,17 @@ func (o *oracle) size() int {
 	return n
 }
 
+func (o *oracle) rounding(values ...[]float64) (tol []float64) {
+	for _, b := range o.blocks {
+		top, at := 0.0, len(tol)
+		for _, v := range values {
+			top = max(top, maxAbs(v[at:at+b.size()]))
+		}
+		tol = append(tol, level(b.size(), 1e-9*top)...)
+	}
+	return tol
+}
+
 func (o *oracle) finding(check string, pt point, k int, message string) Finding {
 	for _, b := range o.blocks {
 		if k >= b.size() {

@@ -118,8 +118,8 @@ func (c *checker) batchMean(o *oracle) {
 		for k := range want {
 			want[k] = a[k]/many + b[k]*(many-1)/many
 		}
-		c.judge(comparison{check: BatchMean, o: o, pt: batch, got: got, want: want,
-			tol: level(len(got), 1e-9*max(maxAbs(a), maxAbs(b))), against: "the mean of its singles"})
+		c.judge(comparison{check: BatchMean, o: o, pt: batch, got: got, want: want, tol: o.rounding(a, b),
+			against: "the mean of its singles"})
 	}
 }
 
@@ -185,7 +185,7 @@ func (c *checker) singles(o *oracle, pt point) *average {
 		// Central moments from those about the origin.
 		m2 := max(s[1][e]/n-d*d, 0)
 		m4 := s[3][e]/n - 4*d*s[2][e]/n + 6*d*d*s[1][e]/n - 3*d*d*d*d
-		a.se[e] = unit * math.Sqrt(m2/(n-1))
+		a.se[e] = unit * math.Sqrt(m2/max(n-1, 1))
 		if m4 > 0 {
 			a.effective[e] = n * m2 * m2 / m4
 		}
@@ -236,7 +236,7 @@ func (c *checker) unbiased() {
 // judgeMean leaves out where too few draws count.
 func (c *checker) judgeMean(o *oracle, pt point, exact []float64, a *average, z float64) {
 	m := comparison{check: Unbiased, o: o, pt: pt, got: exact, want: a.mean, against: "the mean over all samples"}
-	m.tol = level(len(exact), 1e-9*max(maxAbs(exact), maxAbs(a.mean)))
+	m.tol = o.rounding(exact, a.mean, a.se)
 	if c.enumerable(o) {
 		c.judge(m)
 		return

@@ -208,8 +208,7 @@ func (m *model) subspace(g []float64) {
 		if !(curve > 0) {
 			return
 		}
-		t := rr / curve
-		old := rr
+		t, old := rr/curve, rr
 		mat.Axpy(m.dir, t, m.path)
 		for _, i := range m.free {
 			m.r[i] -= t * m.bs[i]
