@@ -347,9 +347,11 @@ func TestRightProblems(t *testing.T) {
 			"the least 84 of 1000, want 100: raise Samples to 1800 or more", "unbiased: ValueF: 1 of 1 entries"}, whole},
 		{"enough draws", squared, Options{Samples: 2500}, nil, append(names{"unbiased GradF"}, whole...)},
 
-		{"terms cancel", losses(few(1), func(_, y auto.Vec, s bilevel.Sample) auto.Num {
+		{"terms cancel, and errors of the longest step", losses(few(1), func(_, y auto.Vec, s bilevel.Sample) auto.Num {
 			return y.At(0).Scale([]float64{1.1e8, -1.1e8, 1.3e8, -1.3e8}[s]).Add(lowerAlone(y, y, s))
-		}, first), Options{}, nil, whole},
+		}, func(x, _ auto.Vec, _ bilevel.Sample) auto.Num {
+			return x.At(0).Pow(3).Scale(170).Sub(x.At(0).Pow(5).Scale(1.6e6)).Add(x.At(0))
+		}), Options{Set: bilevel.UniformBox(1, 0, 0)}, nil, whole},
 		{"f alone", losses(auto.Losses{Dx: 50, Upper: 50, Lower: 1}, own, nothing), Options{}, nil, whole},
 		{"y alone", losses(auto.Losses{Dx: 50, Upper: 1, Lower: 50}, lowerAlone, own), Options{}, nil, whole},
 		{"y alone, draws", losses(auto.Losses{Dx: 50}, lowerAlone, own), Options{}, nil, names{"effect CrossG"}},

@@ -254,13 +254,12 @@ func (c *checker) ladder(j *jacobian, o *oracle, pt point, z *float64, h float64
 		for l := levels - 3; l < levels; l++ {
 			noise = max(noise, math.Abs(central[l][e]-central[l-1][e])*step[l])
 		}
-		best, least, before := 0.0, math.Inf(1), central[1][e]
+		r := func(l int) float64 { return (shrink*shrink*central[l+1][e] - central[l][e]) / (shrink*shrink - 1) }
+		best, least := 0.0, math.Inf(1)
 		for l := range levels - 1 {
-			r := (shrink*shrink*central[l+1][e] - central[l][e]) / (shrink*shrink - 1)
-			if err := math.Abs(r-before) + noise/step[l+1]; err < least {
-				least, best = err, r
+			if err := math.Abs(r(l)-r(max(l-1, 1-l))) + noise/step[l+1]; err < least {
+				least, best = err, r(l)
 			}
-			before = r
 		}
 		j.d, j.tol = append(j.d, best), append(j.tol, safety*least+floor*math.Abs(best))
 	}
