@@ -324,9 +324,7 @@ func (c *curvature) damp(a *mat.Sym, h, unit []float64) {
 }
 
 func (c *curvature) State(t *bilevel.State) {
-	t.Dense(c.b)
-	t.Dense(c.e)
-	t.Dense(c.j)
+	each(t.Dense, c.b, c.e, c.j)
 	t.Count(&c.n)
 	t.Floats(c.was[0], c.was[1], c.span, c.most, c.best, c.reach)
 	t.Flag(&c.fresh)
