@@ -72,7 +72,7 @@
 //	         or if H⁺ is indefinite
 //	Does it stand?
 //	try      y settles at z⁺ by Newton steps (settle), each read, unless F rises as much as it should fall, until u is half
-//	         of its way, or below sigmaY, its standard error, and ‖y‖_H/10. Where ϱ is not in (¼, 4), and z was not read
+//	         of its way, or on streams below sigmaY, its standard error, and ‖y‖_H/10. Where ϱ is not in (¼, 4), and z was not read
 //	         or settled, closer than sigmaY if ϱ = −1, z is, and on sums Δ stays
 //	fall     ½sᵀ(h + h⁺), of the same samples at both ends; while samples are to come, by Simpson's rule, the middle
 //	         read, too, where y moves by more than ¼max‖y‖_H

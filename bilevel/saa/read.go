@@ -58,7 +58,7 @@ func (m *newton) settle(it *bilevel.Iteration, p, by *point, way float64) error 
 	for k, last, t := 0, math.Inf(1), 1.0; k < 30 || k < 60 && by == nil && t == 1; k++ { // one where not convex
 		step, size := p.normH(p.u), p.normH(p.y)
 		rounding := step <= tiny*size || step <= 0x1p-20*size && step > partly*last
-		if rounding || k > 0 && !p.convex || step <= partly*min(way, 16*p.norm) || way > 0 && step <= m.sigmaY(p) {
+		if rounding || k > 0 && !p.convex || step <= partly*min(way, 16*p.norm) || way > 0 && m.endless() && step <= m.sigmaY(p) {
 			return nil
 		}
 		slope := mat.Dot(p.g, p.u)

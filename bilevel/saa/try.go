@@ -54,7 +54,7 @@ func (m *newton) try(it *bilevel.Iteration, stands bool) (good bool, err error) 
 			return false, errPart
 		}
 	}
-	unsettled = unsettled && (rho == -1 || p.normH(p.u) > m.sigmaY(p))              // y* went elsewhere
+	unsettled = unsettled && (rho == -1 || !m.endless() || p.normH(p.u) > m.sigmaY(p))
 	again := !(rho > 0.25 && rho < 4) && (p.carried() || unsettled) && m.partN == 0 // from a better z; a part alone shortens Δ
 	if tau > 0 && (!again || m.endless()) {
 		m.trust(rho, tau)
