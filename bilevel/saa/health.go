@@ -81,7 +81,7 @@ func (m *newton) chance() (fall float64) {
 		for z := 1.0; m.step.box == nil && sigma > 0 && z <= few+1; z++ {
 			clear(way)
 			for k, share := range [...]float64{1, 1, -2} {
-				p.h[i] = h + [...]float64{z, -z, 0}[k]*sigma
+				p.h[i] = [...]float64{h + z*sigma, h - z*sigma, h}[k]
 				mat.Axpy(way, share, m.step.along(p, 0x1p-20))
 			}
 			if steep := mat.Norm(way); steep > 0 {
