@@ -168,7 +168,7 @@ func (m *longX) project() (more bool, err error) {
 			mat.Axpy(m.bs, t, m.bd)
 			return t < 1, nil
 		}
-		if slope < 0 {
+		if slope < 0 && (t >= 0.125 || m.gain > 0x1p-40*math.Sqrt(m.top)) { // beyond rounding
 			if err := m.mul(m.q, m.p); err != nil {
 				return false, err
 			}

@@ -378,7 +378,7 @@ func (m *longX) try(value float64) (good, sure bool, err error) {
 			m.tx[i] = lo
 		case m.s[i] == (hi-x)/m.unit[i]:
 			m.tx[i] = hi
-		case math.Abs(m.tx[i]) < tiny*m.unit[i] && m.s[i] != 0 && lo < 0 && hi > 0: // else held as rounding
+		case math.Abs(m.tx[i]) < tiny*m.unit[i] && m.s[i] != 0 && lo < 0 && hi > 0: // else rounding
 			m.tx[i] = 0
 		}
 		m.d[i] = m.tx[i] - x
