@@ -114,6 +114,7 @@ func (o *oracle) size() int {
 	return n
 }
 
+// rounding is 1e-9 of the largest entry of each derivative.
 func (o *oracle) rounding(values ...[]float64) (tol []float64) {
 	for _, b := range o.blocks {
 		top, at := 0.0, len(tol)

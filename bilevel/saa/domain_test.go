@@ -354,7 +354,7 @@ func TestStepsAreTaken(t *testing.T) {
 		"no curvature": {auto.Losses{G: func(x, y auto.Vec, s bilevel.Sample) auto.Num {
 			return x.At(0).Mul(half(y.At(0))).Sub(y.At(0).Scale(1 + noise(s, 77)))
 		}, F: func(_, y auto.Vec, _ bilevel.Sample) auto.Num { return half(y.At(0).Scale(1e-3).Shift(-1)) }}, bilevel.Options{X0: []float64{0.5}, Set: bilevel.UniformBox(1, 0, 1)}, 3000, 1e-3, 1e-4},
-		"plateau": {auto.Losses{Upper: 10, // to which few samples lead: 12.5 where a step out of turn put off the next reading
+		"plateau": {auto.Losses{Upper: 10, // to which few samples lead
 			F: func(x, y auto.Vec, _ bilevel.Sample) auto.Num { return x.Mul(y).At(0).Neg().Exp().Mul(x.At(0).Neg()) },
 			G: func(_, y auto.Vec, s bilevel.Sample) auto.Num { return half(y.At(0).Shift(-1 - 2*noise(s, 0))) },
 		}, bilevel.Options{X0: []float64{0.5}, Set: bilevel.UniformBox(1, 0, 20), Seed: 4}, 6000, 1, 0.1},

@@ -237,7 +237,7 @@ func TestFlatBottoms(t *testing.T) {
 	assert.Less(t, mean, 1e-3)
 }
 
-// A sum, also with a long x, leaves a corner from where F curves down, and arrives on a valley of minima, along which it is flat.
+// A sum, also with a long x, leaves a corner from where F curves down, and arrives on a valley of minima.
 func TestValleyOfMinima(t *testing.T) {
 	for _, dx := range []int{6, 201} {
 		p := bileveltest.Must(auto.New(auto.Losses{Dx: dx, Dy: 6, Upper: 7, Lower: 7,

@@ -258,7 +258,7 @@ func resumes(t *testing.T, q bilevel.Problem, m bilevel.Method, o bilevel.Option
 	return whole
 }
 
-// Run.Gap stops where it says: of 30 runs 28 have at most three times the gap left, half hardly more.
+// Run.Gap stops where it says: of 30 runs 28 have at most three times the gap left.
 func TestGapStops(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -484,7 +484,7 @@ func TestSumBesideAStream(t *testing.T) {
 	assert.Less(t, evaluations, uint64(16000*34), "36 where y settles closer than it is known, 55 where noise fails")
 }
 
-// 2 stayed.
+// Where y* jumped, y settles though u is small: 2 of 10 stayed at their start.
 func TestYElsewhere(t *testing.T) {
 	p := bileveltest.Must(auto.New(auto.Losses{Dx: 1, Dy: 1, F: func(x, y auto.Vec, _ bilevel.Sample) auto.Num {
 		return y.Shift(1).SquaredNorm().Add(x.Shift(-3).SquaredNorm())

@@ -37,7 +37,7 @@ func (m *newton) doubt(p *point) float64 {
 	return m.spread(p.part.binned)
 }
 
-// spread is the standard error, in M⁻¹, of a mean of the part by sums over its bins, which it makes differences to their mean.
+// spread is the standard error, in M⁻¹, of a mean of the part by sums over its bins, which it changes.
 func (m *newton) spread(q *mat.Dense) float64 {
 	mean, sum := m.curve.rem, 0.0
 	clear(mean)
