@@ -84,7 +84,7 @@ func gradient(p *problem) []float64 {
 func TestNearTheLimit(t *testing.T) {
 	e := kit.Must(method.Lookup(saa.Newton{}.Name()))
 	for _, c := range []struct{ seed, index, runs, n, most uint64 }{
-		{6002, 92, 2, 5000, 2},  // samples change y*'s slope as they come in, and ∇²F with it
+		{6002, 92, 3, 5000, 1},  // samples change y*'s slope as they come in, and ∇²F with it
 		{4001, 36, 40, 1000, 3}, // where the first made Δ tiny, it grows again in a simplex, too
 		{4001, 20, 3, 5000, 2},  // of few rows B is noise
 	} {
