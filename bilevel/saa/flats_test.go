@@ -80,7 +80,7 @@ func TestRunsOff(t *testing.T) {
 			return y.Shift(-1).SquaredNorm().Add(y.WeightedSquares(x.Exp())).Scale(0.5)
 		}}))
 	s, _ := solved(t, p, saa.Newton{}, bilevel.Options{X0: []float64{300}}, bilevel.Run{Steps: 8000})
-	assert.Greater(t, s.X()[0], 350.0)
+	assert.Greater(t, s.X()[0], 314.0)
 	fit := func(y auto.Vec, i bilevel.Sample, side uint64) auto.Num { // the second feature is noise
 		r := rand.New(rand.NewPCG(uint64(i), side))
 		a, b := r.NormFloat64(), r.NormFloat64()
@@ -96,7 +96,7 @@ func TestRunsOff(t *testing.T) {
 				}
 				return fit(y, i, k+99).Add(y.WeightedSquares(x))
 			}}))
-		s, r := solved(t, p, saa.Newton{}, bilevel.Options{Set: set}, bilevel.Run{Steps: 4000})
+		s, r := solved(t, p, saa.Newton{}, bilevel.Options{Set: set, X0: []float64{3, 3}}, bilevel.Run{Steps: 4000})
 		assert.Equal(t, bilevel.Arrived, r.Reason, k)
 		assert.Equal(t, r.X[1] > 1e6 || set == nil && math.Abs(r.X[1]) > 14, slices.Contains(health(s).Flat, 1), "%d: %v", k, r.X)
 	}
