@@ -316,21 +316,23 @@ func (t *tape) mul(u, v int32) *node {
 	return o
 }
 
-// mapped is φ(u), entry by entry, with as many derivatives as the mode needs.
+// mapped is φ(u), entry by entry, with the derivatives that the mode needs.
 func (t *tape) mapped(name string, u int32, f function, r float64, vector bool) *node {
 	if t.structured {
 		u = t.curved(u)
 	}
-	in := t.nodes[u].val
+	in, dep := t.nodes[u].val, t.nodes[u].dep
+	first := (t.adj.on|t.tan.on|t.adjt.on)>>dep&1 != 0
+	second := t.adj.on&t.adjt.on>>dep&1 != 0 && dep&t.seed == t.seed
 	n := len(in)
 	mem := t.mem.take(3 * n)
 	val, slope := mem[:n:n], mem[n:]
 	for i, a := range in {
 		v, p, q := f(a, r)
-		if t.order < 2 {
+		if !second {
 			q = 0
 		}
-		if t.order < 1 {
+		if !first {
 			p = 0
 		}
 		val[i], slope[i], slope[n+i] = v, p, q
