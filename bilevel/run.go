@@ -198,7 +198,7 @@ func (r *running) result(reason Reason) Result {
 	warnings, o := h.Warnings(), &s.it.opt
 	unknown := math.IsInf(h.Gap, 1)
 	switch stays := slices.Equal(s.it.x, o.X0) && (unknown || slices.Equal(s.it.y, o.Y0)); {
-	case stays && reason < Arrived:
+	case stays && reason < Arrived && s.it.oracle.counts != (Counts{}):
 		warnings = append(warnings, "x has not left the start: it is stationary, the run too short, or no value there (Options.X0, Y0)")
 	case unknown && reason == Arrived && len(warnings) == 0:
 		warnings = append(warnings, "x moves no more, and nothing tells how far F may fall from there; start elsewhere")

@@ -188,7 +188,7 @@ func TestRunStops(t *testing.T) {
 		r, err := start().Run(context.Background(), bad)
 		require.ErrorIs(t, err, ErrOption)
 		assert.ErrorContains(t, err, want)
-		assert.Zero(t, r.Counts)
+		assert.Equal(t, []any{Counts{}, []string(nil)}, []any{r.Counts, r.Warnings})
 	}
 	for r, want := range map[Reason]string{ToleranceMet: "tolerance met", Failed: "failed", TimeLimit: "time limit",
 		Arrived + 1: "Reason(9)", -1: "Reason(-1)"} {
