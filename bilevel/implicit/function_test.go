@@ -30,7 +30,7 @@ func vec(n int) []float64 { return make([]float64, n) }
 
 // Of two losses alone: y*(x) solves e^y − n + e^x·y = 0, to rounding, from anywhere.
 func TestTruthOfTwoLosses(t *testing.T) {
-	x, n := []float64{-9, 2, 0.5}, []float64{300, 0.5, 3} // steps are too long
+	x, n, grad, at := []float64{-9, 2, 0.5}, []float64{300, 0.5, 3}, vec(3), vec(3) // steps are too long
 	p := bileveltest.Must(auto.New(auto.Losses{Dx: 3, Dy: 3, Upper: 1, Lower: 1,
 		F: func(x, y auto.Vec, _ bilevel.Sample) auto.Num { return y.Shift(-1).SquaredNorm() },
 		G: func(x, y auto.Vec, _ bilevel.Sample) auto.Num {
@@ -44,7 +44,6 @@ func TestTruthOfTwoLosses(t *testing.T) {
 			assert.InDelta(t, n[j], math.Exp(y)+math.Exp(x[j])*y, 1e-11*n[j])
 		}
 	}
-	grad, at := vec(3), vec(3)
 	value := bileveltest.Must(truth.Objective(grad, x))
 	objective := func(j int, h float64) float64 {
 		copy(at, x)
@@ -103,9 +102,7 @@ func TestHessVec(t *testing.T) {
 		})
 	}
 	for k, size := range []float64{1, 1e6, 1e-6} {
-		s[k] = size
-		s[k+1] = -size / 2
-		x[k] += 0.2
+		s[k], s[k+1], x[k] = size, -size/2, x[k]+0.2
 		for _, f := range forms {
 			require.NoError(t, f.Solve(y, x, 0))
 			value := bileveltest.Must(f.Gradient(up, x, y))
@@ -148,8 +145,7 @@ func TestFunctionFails(t *testing.T) {
 func TestFunctionOfBatches(t *testing.T) {
 	p := rows(t)
 	dx, dy := p.Dims()
-	x, y, h, s := vec(dx), vec(dy), vec(dx), vec(dx)
-	f := implicit.New(p)
+	x, y, h, s, f := vec(dx), vec(dy), vec(dx), vec(dx), implicit.New(p)
 	value := func() float64 {
 		require.NoError(t, f.Solve(y, x, 0))
 		return bileveltest.Must(f.Gradient(h, x, y))
@@ -222,7 +218,7 @@ func TestMinimiseQuadratics(t *testing.T) {
 	for seed := range uint64(40) {
 		rng := rand.New(rand.NewPCG(seed, 0))
 		n := 1 + rng.IntN(30)
-		x, b, lo, hi, rot := vec(n), vec(n), vec(n), vec(n), vec(n)
+		x, b, lo, hi, rot, z, start, value := vec(n), vec(n), vec(n), vec(n), vec(n), vec(n), vec(n), vec(2)
 		for i := range x {
 			x[i], b[i], rot[i] = 5*rng.NormFloat64(), rng.NormFloat64(), rng.NormFloat64()
 			lo[i] = rng.NormFloat64()
@@ -234,7 +230,6 @@ func TestMinimiseQuadratics(t *testing.T) {
 			copy(dst, x)
 			mat.Axpy(dst, -2*mat.Dot(rot, x)/mat.Dot(rot, rot), rot)
 		}
-		z := vec(n)
 		f := func(grad, x []float64) (value float64, err error) { // ½zᵀDz + bᵀz with z a reflection of x
 			reflect(grad, x)
 			for i, v := range grad {
@@ -245,7 +240,6 @@ func TestMinimiseQuadratics(t *testing.T) {
 			reflect(grad, z)
 			return value, nil
 		}
-		start, value := vec(n), vec(2)
 		(bilevel.Box{Lo: lo, Hi: hi}).Project(start, x)
 		first, _ := f(vec(n), start)
 		for k, f := range []function{f, unvalued(f)} {
@@ -291,8 +285,7 @@ func TestMinimiseFails(t *testing.T) {
 }
 
 func TestMinimiserByHand(t *testing.T) {
-	grad := vec(20)
-	m := bileveltest.Must(implicit.NewMinimiser(vec(20), implicit.Options{}))
+	grad, m := vec(20), bileveltest.Must(implicit.NewMinimiser(vec(20), implicit.Options{}))
 	assert.Zero(t, testing.AllocsPerRun(1000, func() {
 		if m.Done() {
 			return

@@ -94,7 +94,7 @@ func (m *model) step(d, x, g, lo, hi []float64) {
 	m.cauchy(x, g, lo, hi)
 	m.subspace(g)
 	t := 1.0
-	if m.project(d, x, lo, hi, t); mat.Dot(d, g) < 0 {
+	if m.project(d, x, lo, hi, t); mat.Dot(d, g) < 1e-3*mat.Dot(m.z, g) {
 		return
 	}
 	for _, i := range m.free {

@@ -38,7 +38,7 @@ func TestCauchyPoint(t *testing.T) {
 		}
 
 		const h = 1e-4
-		z, product := make([]float64, n), make([]float64, n)
+		z, product, end := make([]float64, n), make([]float64, n), 0.0
 		value := func(t float64) float64 {
 			for i := range z {
 				z[i] = min(max(x[i]-t*g[i], lo[i]), hi[i]) - x[i]
@@ -46,7 +46,6 @@ func TestCauchyPoint(t *testing.T) {
 			m.times(product, z)
 			return mat.Dot(g, z) + mat.Dot(z, product)/2
 		}
-		end := 0.0
 		for value(end+h) < value(end) {
 			end += h
 		}
@@ -69,6 +68,14 @@ func TestCauchyPoint(t *testing.T) {
 	for bound, runs := range inside {
 		assert.GreaterOrEqual(t, runs, 5, "%d entries at a bound", bound)
 	}
+}
+
+func TestStepDescends(t *testing.T) {
+	m, d, zero := newModel(2, 2), make([]float64, 2), make([]float64, 2)
+	m.learn([]float64{1, 0}, zero, []float64{2, 3}, zero)
+	m.learn([]float64{-3, 2}, zero, []float64{0, 1}, zero)
+	m.step(d, zero, []float64{1, 1}, []float64{-1 - 1e-9, -9}, []float64{9, 9})
+	assert.InDeltaSlice(t, []float64{-1, 0.375}, d, 1e-6, "the projection of (-2, 1) hardly descends")
 }
 
 // A value that is not finite is far above: the trial goes near the other end.
