@@ -137,10 +137,8 @@ func TestGuestMisbehaves(t *testing.T) {
 	require.ErrorIs(t, err, bilevel.ErrOption)
 	assert.ErrorContains(t, err, "empty: Start returns neither")
 
-	type (
-		guest     = *scripted
-		iteration = *bilevel.Iteration
-	)
+	type guest = *scripted
+	type iteration = *bilevel.Iteration
 	at := func(it iteration, v, most float64) error {
 		_, err := it.At("Gamma", bilevel.Constant(v), most)
 		return err
@@ -152,27 +150,19 @@ func TestGuestMisbehaves(t *testing.T) {
 		yields func(m guest, it iteration) error // nil: no error
 	}{
 		{"step 2 of guest failed: panic: mine", func(guest, iteration) { panic("mine") }, nil},
-		{"step 2 of guest failed: panic: runtime error: index out of range",
-			func(m guest, it iteration) { it.NextX()[len(m.v)] = 1 }, nil},
-		{"failed: panic: bilevel: Iteration: a negative number of samples",
-			func(_ guest, it iteration) { it.DrawXi(-2) }, nil},
-		{"failed: panic: bilevel: Iteration: Passes over a sum of another size",
-			func(_ guest, it iteration) { it.DrawXiIn(bilevel.NewPasses(9), 1) }, nil},
+		{"step 2 of guest failed: panic: runtime error: index out of range", func(m guest, it iteration) { it.NextX()[len(m.v)] = 1 }, nil},
+		{"failed: panic: bilevel: Iteration: a negative number of samples", func(_ guest, it iteration) { it.DrawXi(-2) }, nil},
+		{"failed: panic: bilevel: Iteration: Passes over a sum of another size", func(_ guest, it iteration) { it.DrawXiIn(bilevel.NewPasses(9), 1) }, nil},
 		{"at step 2: named[1] is NaN", func(m guest, it iteration) { m.named[1], it.NextY()[0] = nan, nan }, nil},
 		{"at step 2: ‖x − x⁰‖ is NaN", func(_ guest, it iteration) { it.NextX()[1] = nan }, nil},
 		{"at step 2: ‖y − y⁰‖ is 2e+06", func(_ guest, it iteration) { it.NextY()[1] = 2e6 + 2 }, nil},
 		{"at step 2: named[0] is +Inf", func(m guest, it iteration) { m.named[0], m.v[2] = inf, nan },
 			func(m guest, it iteration) error { return it.Finite(m.v) }},
-		{"at step 2: entry 2 of a vector without a name is -Inf", func(m guest, it iteration) { m.v[2] = -inf },
-			func(m guest, it iteration) error { return it.Finite(m.v) }},
-		{"guest: step sizes at step 2 are α = 0, β = 0, τ = 2", nil,
-			func(_ guest, it iteration) error { return it.UseSteps(0, 0, 2) }},
-		{"guest: Gamma at step 2 is -1, want a finite value ≥ 0", nil,
-			func(_ guest, it iteration) error { return at(it, -1, inf) }},
-		{"guest: Gamma at step 2 is 2, want a value in [0, 1]", nil,
-			func(_ guest, it iteration) error { return at(it, 2, 1) }},
-		{"bilevel: step 2 of guest failed: my own", nil,
-			func(guest, iteration) error { return errors.New("my own") }},
+		{"at step 2: entry 2 of a vector without a name is -Inf", func(m guest, it iteration) { m.v[2] = -inf }, func(m guest, it iteration) error { return it.Finite(m.v) }},
+		{"guest: step sizes at step 2 are α = 0, β = 0, τ = 2", nil, func(_ guest, it iteration) error { return it.UseSteps(0, 0, 2) }},
+		{"guest: Gamma at step 2 is -1, want a finite value ≥ 0", nil, func(_ guest, it iteration) error { return at(it, -1, inf) }},
+		{"guest: Gamma at step 2 is 2, want a value in [0, 1]", nil, func(_ guest, it iteration) error { return at(it, 2, 1) }},
+		{"bilevel: step 2 of guest failed: my own", nil, func(guest, iteration) error { return errors.New("my own") }},
 	} {
 		s := start(t, script{name: "guest", step: func(m *scripted, it *bilevel.Iteration) error {
 			it.Activity().Slowed++

@@ -43,6 +43,7 @@ type Iteration struct {
 	vectors func(visit func(name string, v []float64)) // of the Stepper; nil during Start
 	visit   func(name string, v []float64)             // sets found; made once
 	found   *DivergedError                             // by visit
+	strayed *DivergedError                             // by Project
 }
 
 func newIteration(p Problem, name string, opt Options) (*Iteration, error) {
@@ -102,7 +103,13 @@ func (it *Iteration) MoveX(alpha float64, d []float64) {
 }
 
 // Project replaces x, of length dx, by P_X(x).
-func (it *Iteration) Project(x []float64) { it.opt.Set.Project(x, x) }
+func (it *Iteration) Project(x []float64) {
+	finite := mat.NotFinite(x) < 0
+	it.opt.Set.Project(x, x)
+	if i := mat.NotFinite(x); i >= 0 && finite {
+		it.strayed = &DivergedError{it.k, fmt.Sprintf("entry %d of a projection by Options.Set, a %T,", i, it.opt.Set), x[i]}
+	}
+}
 
 // MoveY writes y^{k+1} = y^k − β d.
 func (it *Iteration) MoveY(beta float64, d []float64) { descend(it.yNext, it.y, beta, d) }
@@ -249,7 +256,7 @@ func (it *Iteration) checkNext() error {
 }
 
 func (it *Iteration) firstNonFinite() error {
-	it.found = nil
+	it.found = it.strayed
 	it.vectors(it.visit)
 	if it.found == nil {
 		return nil

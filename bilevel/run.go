@@ -195,8 +195,7 @@ func (r *running) progress() (goOn bool) {
 func (r *running) result(reason Reason) Result {
 	s := r.s
 	h, _ := s.Health()
-	warnings, o := h.Warnings(), &s.it.opt
-	unknown := math.IsInf(h.Gap, 1)
+	warnings, o, unknown := h.Warnings(), &s.it.opt, math.IsInf(h.Gap, 1)
 	switch stays := slices.Equal(s.it.x, o.X0) && (unknown || slices.Equal(s.it.y, o.Y0)); {
 	case stays && reason < Arrived && s.it.oracle.counts != (Counts{}):
 		warnings = append(warnings, "x has not left the start: it is stationary, the run too short, or no value there (Options.X0, Y0)")

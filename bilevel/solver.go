@@ -49,7 +49,7 @@ func (s *Solver) Step() (err error) {
 		return s.err
 	}
 	it, before, returned := s.it, s.it.activity, false
-	it.oracle.step, it.oracle.inside, it.oracle.shown = it.k, "", false
+	it.oracle.step, it.oracle.inside, it.oracle.shown, it.strayed = it.k, "", false, nil
 	it.alpha, it.beta, it.longest, it.arrived, s.cut = 0, 0, 0, false, false
 	copy(it.xNext, it.x)
 	copy(it.yNext, it.y)

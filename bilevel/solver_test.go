@@ -79,12 +79,15 @@ type shapeless struct {
 	err error
 }
 
-func (shapeless) Project(dst, _ []float64) { dst[0] = math.NaN() }
-func (s shapeless) Validate(int) error     { return s.err }
+func (shapeless) Project(dst, x []float64) {
+	if copy(dst, x); x[0] != 1 {
+		dst[0] = math.NaN()
+	}
+}
+func (s shapeless) Validate(int) error { return s.err }
 
 func TestNewRefuses(t *testing.T) {
-	nan := math.NaN()
-	with := func(f func(m *STABLE)) STABLE { m := plain; f(&m); return m }
+	nan, with := math.NaN(), func(f func(m *STABLE)) STABLE { m := plain; f(&m); return m }
 	for _, c := range []struct {
 		want string
 		m    Method
@@ -105,8 +108,7 @@ func TestNewRefuses(t *testing.T) {
 		{"Options.Y0 has length 3, want 4", plain, Options{Y0: make([]float64, 3)}},
 		{"Options.X0 is NaN at index 1", plain, Options{X0: []float64{0, nan, 0}}},
 		{"Options.Y0 is -Inf at index 3", plain, Options{Y0: []float64{0, 0, 0, math.Inf(-1)}}},
-		{"X0 is not in the feasible set: entry 2 is 7",
-			plain, Options{X0: []float64{0, 0, 7}, Set: UniformBox(3, 0, 1)}},
+		{"X0 is not in the feasible set: entry 2 is 7", plain, Options{X0: []float64{0, 0, 7}, Set: UniformBox(3, 0, 1)}},
 		{"X0 is not in the feasible set: entry 0 is 5e-10", plain, Options{X0: []float64{5e-10, 0, 0}, Set: UniformBox(3, 0, 1e-12)}},
 		{"Options.Set, a bilevel.shapeless, projects onto a point that is NaN at index 0", plain, Options{Set: shapeless{}}},
 		{"Options.Set, a bilevel.shapeless: " + ErrMissing.Error(), plain, Options{Set: shapeless{err: ErrMissing}}},
@@ -115,6 +117,10 @@ func TestNewRefuses(t *testing.T) {
 		_, err := New(newWavy(0), c.m, c.opt)
 		require.ErrorIs(t, err, ErrOption, c.want)
 		assert.ErrorContains(t, err, c.want)
+	}
+	for _, m := range []STABLE{plain, {MuG: 0.1}} {
+		err := newSolver(t, newWavy(0), m, Options{Set: onlyEuclid{shapeless{}}, X0: []float64{1, 0, 0}}).Step()
+		require.ErrorContains(t, err, "step 0: entry 0 of a projection by Options.Set, a bilevel.onlyEuclid, is NaN")
 	}
 	_, err := New(shaped{newWavy(0), 3, 0}, plain, Options{})
 	assert.ErrorContains(t, err, "dx = 3, dy = 0")

@@ -119,7 +119,7 @@ func (m STABLE) Start(it *Iteration) (Stepper, error) {
 		fy: make([]float64, dy), gy: make([]float64, dy), drift: make([]float64, dy),
 	}
 	if m.Alpha == nil {
-		r.gradx = newAdagrad(it.Set(), dx, m.ScaleX)
+		r.gradx = newAdagrad(it.Set(), it.Project, dx, m.ScaleX)
 	}
 	return r, err
 }
@@ -171,8 +171,7 @@ func (m *stable) Step(it *Iteration) error {
 	if err := m.est.Drift(m.drift, dx); err != nil {
 		return err
 	}
-	theta := m.trust(it)
-	nextY, gy, drift := it.yNext, m.gy[:len(it.yNext)], m.drift[:len(it.yNext)]
+	theta, nextY, gy, drift := m.trust(it), it.yNext, m.gy[:len(it.yNext)], m.drift[:len(it.yNext)]
 	for i, y := range it.y[:len(nextY)] {
 		nextY[i] = y - beta*gy[i] - drift[i]
 	}
@@ -255,17 +254,17 @@ func (m *stable) Vectors(visit func(name string, v []float64)) {
 // (Duchi, Hazan, Singer, J. Mach. Learn. Res. 12, 2011, diagonal form); here with weights of order
 // j³, because the first gradients are long.
 type adagrad struct {
-	set    Set
-	metric MetricSet // nil: one step size for all entries
-	scale  []float64 // c_i
-	mean   []float64 // v_i
-	weight []float64 // 1/step size
-	k      int
+	project func(x []float64)
+	metric  MetricSet // nil: one step size for all entries
+	scale   []float64 // c_i
+	mean    []float64 // v_i
+	weight  []float64 // 1/step size
+	k       int
 }
 
 // newAdagrad starts with c_i = share·Width(set, i).
-func newAdagrad(set Set, d int, share float64) *adagrad {
-	a := &adagrad{set: set, scale: make([]float64, d), mean: make([]float64, d), weight: make([]float64, d)}
+func newAdagrad(set Set, project func(x []float64), d int, share float64) *adagrad {
+	a := &adagrad{project: project, scale: make([]float64, d), mean: make([]float64, d), weight: make([]float64, d)}
 	a.metric, _ = set.(MetricSet)
 	for i := range a.scale {
 		a.scale[i] = share * Width(set, i)
@@ -275,8 +274,7 @@ func newAdagrad(set Set, d int, share float64) *adagrad {
 
 // move writes the projection of x − step·g into next, and returns the step size, or the MetricStep.
 func (a *adagrad) move(next, x, g []float64) float64 {
-	steps := float64(a.k + 1)
-	weight := cubicWeight(a.k)
+	steps, weight := float64(a.k+1), cubicWeight(a.k)
 	for i, v := range g {
 		a.mean[i] += weight * (v*v - a.mean[i])
 	}
@@ -309,6 +307,6 @@ func (a *adagrad) moveEuclid(next, x, g []float64, steps float64) (step float64)
 	for i, v := range g {
 		next[i] = x[i] - step*v
 	}
-	a.set.Project(next, next)
+	a.project(next)
 	return step
 }

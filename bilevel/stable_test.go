@@ -235,14 +235,14 @@ func samplesOf(t *testing.T, log []call, k, batch int) (phi, xi []Sample) {
 func TestAdagradZero(t *testing.T) {
 	next, x := make([]float64, 2), []float64{0.5, 0.25}
 	for _, set := range []Set{UniformBox(2, -1, 1), onlyEuclid{UniformBox(2, -1, 1)}} {
-		a := newAdagrad(set, 2, 0.1)
+		a := newAdagrad(set, func(x []float64) { set.Project(x, x) }, 2, 0.1)
 		a.move(next, x, []float64{0, 0})
 		assert.Equal(t, x, next)
 		a.move(next, x, []float64{3, 0})
 		assert.Less(t, next[0], 0.5)
 		assert.Equal(t, 0.25, next[1])
 	}
-	a := newAdagrad(HalfSpace{A: []float64{1, 1}}, 2, 0.1)
+	a := newAdagrad(HalfSpace{A: []float64{1, 1}}, nil, 2, 0.1)
 	step := a.move(next, []float64{0, 0}, []float64{-3, 0}) // to (0.1, 0), with the weights 30 and 10
 	assert.InDeltaSlice(t, []float64{0.075, -0.075}, next, 1e-15)
 	assert.InEpsilon(t, math.Hypot(30*0.075, 10*0.075), math.Hypot(0.075, 0.075)/step, 1e-14)
