@@ -32,10 +32,9 @@ func TestSums(t *testing.T) {
 		{8, 8, 1, true, 0}, {63, 9, 1, true, Softmax}, {64, 33, 1, true, 0}, {130, 20, 0.8, true, Softmax},
 		{chunkRows + 700, 9, 0.9, true, 0},
 	} {
-		name := fmt.Sprintf("%+v", c)
+		name, n := fmt.Sprintf("%+v", c), c.dim
 		d := bileveltest.Rows(rng, c.rows, c.dim, c.share, false)
 		require.Equal(t, c.blocky, blocky(d), name)
-		n := c.dim
 		if c.loss == Softmax {
 			n, d = 3*n, threeClasses(d)
 		}
@@ -48,11 +47,10 @@ func TestSums(t *testing.T) {
 		}
 		sums := func(workers int, b []bilevel.Sample) []float64 {
 			p := bileveltest.Must(New(d, d, Options{Workers: workers, Loss: c.loss}))
-			f, gy, h := make([]float64, 1+c.dim), make([]float64, n), mat.Sym{N: n, Stride: n + 3,
+			f, gy, hv, h := make([]float64, 1+c.dim), make([]float64, n), make([]float64, n), mat.Sym{N: n, Stride: n + 3,
 				Data: slices.Repeat([]float64{math.NaN()}, n*(n+3))}
 			require.NoError(t, p.GradG(gy, x, y, b))
 			require.NoError(t, p.HessG(&h, x, y, b))
-			hv := make([]float64, n)
 			require.NoError(t, p.HessVecG(hv, x, y, gy, b))
 			gy = append(gy, hv...)
 			f[0] = bileveltest.Must(p.Objective(f[1:], x))
@@ -188,11 +186,13 @@ func TestNoSolution(t *testing.T) {
 }
 
 // Where a class is nearly sure, 1 − p has no cancellation.
-func TestCurvatureOfSureClass(t *testing.T) {
+func TestSureClass(t *testing.T) {
 	d := &data.Data{Dim: 1, RowPtr: []int{0, 1, 2, 3}, Col: make([]int32, 3), Val: []float64{2, 2, 2}, Label: []float64{0, 1, 2}, Classes: []string{"a", "b", "c"}}
-	gyy := mat.NewSym(3)
-	require.NoError(t, bileveltest.Must(New(d, d, Options{Loss: Softmax})).HessG(gyy, []float64{1e-30}, []float64{20, 0, -500}, nil))
-	assert.InEpsilon(t, 4*math.Exp(-40), gyy.At(0, 0), 1e-12)
+	gyy, x, y, fy, p := mat.NewSym(3), []float64{1e-30}, []float64{20, 0, -500}, make([]float64, 3), bileveltest.Must(New(d, d, Options{Loss: Softmax}))
+	require.NoError(t, p.HessG(gyy, x, y, nil))
+	require.NoError(t, p.GradF(make([]float64, 1), fy, x, y, []bilevel.Sample{0}))
+	loss := bileveltest.Must(p.ValueF(x, y, []bilevel.Sample{0}))
+	assert.InEpsilonSlice(t, []float64{4, -2, 1}, []float64{gyy.At(0, 0) * math.Exp(40), fy[0] * math.Exp(40), loss * math.Exp(40)}, 1e-12)
 }
 
 func TestFreeIntercept(t *testing.T) {

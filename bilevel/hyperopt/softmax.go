@@ -31,17 +31,23 @@ func scores(t []float64, d *data.Data, y []float64, i int) {
 
 // normalise makes scores the probabilities of the classes, and returns −log p_b.
 func normalise(t []float64, b int) float64 {
-	most, total := slices.Max(t), 0.0
-	behind := most - t[b]
+	most, score := slices.Max(t), t[b]
 	for k := range t {
 		t[k] -= most
 	}
 	kernel.Exp(t, t)
-	for _, e := range t {
-		total += e
+	own, rest := t[b], others(t, b)
+	kernel.Scale(t, 1/(own+rest), t)
+	return math.Log1p(rest+(own-1)) + (most - score)
+}
+
+func others(t []float64, b int) (sum float64) {
+	for k, v := range t {
+		if k != b {
+			sum += v
+		}
 	}
-	kernel.Scale(t, 1/total, t)
-	return math.Log(total) + behind
+	return sum
 }
 
 func (s *sum) terms(firsts []float64, i int) (value float64) {
@@ -66,7 +72,7 @@ func (s *sum) factors(t, u []float64, i int) (loss float64) {
 		}
 		return loss
 	}
-	t[b]--
+	t[b] = -others(t, b)
 	kernel.Scale(t, w, t)
 	return loss
 }

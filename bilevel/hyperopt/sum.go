@@ -127,13 +127,7 @@ func (s *sum) curvature(p []float64, k, l, i int) float64 {
 	case s.loss != Softmax:
 		return s.weight(i) * p[0]
 	case k == l:
-		rest := 0.0 // 1 − p_k, without cancellation
-		for m, q := range p {
-			if m != k {
-				rest += q
-			}
-		}
-		return s.weight(i) * (p[k] * rest)
+		return s.weight(i) * (p[k] * others(p, k)) // 1 − p_k, without cancellation
 	}
 	return s.weight(i) * (-p[k] * p[l])
 }
