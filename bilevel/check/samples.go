@@ -72,7 +72,7 @@ func (c *checker) sameDrawAt(o *oracle, pt point) {
 	for k := 0; k < len(first) && wide; k++ {
 		n, f := math.Abs(near[k]-first[k]), math.Abs(far[k]-first[k])
 		if n > 0.05*f && n > 1e-6*top {
-			differs(k, near, "jumps between points that are 1e-7 apart: a sample must be the same draw at all points")
+			differs(k, near, "jumps between points that are 1e-7 apart: a sample must be the same draw at all points; or lower ScaleX, ScaleY")
 			return
 		}
 	}
