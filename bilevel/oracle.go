@@ -53,24 +53,23 @@ func (o *Oracle) Streams() (upper, lower uint64) { return o.upper, o.lower }
 
 func (o *Oracle) GradF(fx, fy, x, y []float64, xi []Sample) error {
 	o.begin("GradF", &o.counts.GradF, len(xi), o.upper)
-	return o.end(o.p.GradF(fx, fy, x, y, xi))
+	return o.end(o.p.GradF(fx, fy, x, y, xi), fx, fy)
 }
 
 func (o *Oracle) GradG(gy, x, y []float64, phi []Sample) error {
 	o.begin("GradG", &o.counts.GradG, len(phi), o.lower)
-	return o.end(o.p.GradG(gy, x, y, phi))
+	return o.end(o.p.GradG(gy, x, y, phi), gy)
 }
 
 func (o *Oracle) CrossG(gxy *mat.Dense, x, y []float64, phi []Sample) error {
 	o.begin("CrossG", &o.counts.CrossG, len(phi), o.lower)
 	handed := *gxy
 	err := o.p.CrossG(gxy, x, y, phi)
-	if gxy.Rows != handed.Rows || gxy.Cols != handed.Cols || gxy.Stride != handed.Stride ||
-		!sameMemory(gxy.Data, handed.Data) {
+	if gxy.Rows != handed.Rows || gxy.Cols != handed.Cols || gxy.Stride != handed.Stride || !sameMemory(gxy.Data, handed.Data) {
 		*gxy = handed
 		err = errors.Join(err, errReshaped)
 	}
-	return o.end(err)
+	return o.end(err, gxy.Data)
 }
 
 func (o *Oracle) HessG(gyy *mat.Sym, x, y []float64, phi []Sample) error {
@@ -81,7 +80,7 @@ func (o *Oracle) HessG(gyy *mat.Sym, x, y []float64, phi []Sample) error {
 		*gyy = handed
 		err = errors.Join(err, errReshaped)
 	}
-	return o.end(err)
+	return o.end(err, gyy.Data)
 }
 
 var errReshaped = errors.New("the shape or the memory of the destination was changed")
@@ -93,7 +92,7 @@ func (o *Oracle) HessVecG(dst, x, y, v []float64, phi []Sample) error {
 		return o.formed.HessVecG(dst, x, y, v, phi)
 	}
 	o.begin("HessVecG", &o.counts.HessVecG, len(phi), o.lower)
-	return o.end(o.p.HessVecG(dst, x, y, v, phi))
+	return o.end(o.p.HessVecG(dst, x, y, v, phi), dst)
 }
 
 func (o *Oracle) CrossVecG(dst, x, y, v []float64, phi []Sample) error {
@@ -101,7 +100,7 @@ func (o *Oracle) CrossVecG(dst, x, y, v []float64, phi []Sample) error {
 		return o.formed.CrossVecG(dst, x, y, v, phi)
 	}
 	o.begin("CrossVecG", &o.counts.CrossVecG, len(phi), o.lower)
-	return o.end(o.p.CrossVecG(dst, x, y, v, phi))
+	return o.end(o.p.CrossVecG(dst, x, y, v, phi), dst)
 }
 
 // JointG calls GradG, HessVecG and CrossVecG, or the problem's JointG, and counts the same.
@@ -111,7 +110,7 @@ func (o *Oracle) JointG(gy, hv, cv, x, y, v []float64, phi []Sample) error {
 		o.counts.HessVecG += n
 		o.counts.CrossVecG += n
 		o.begin("JointG", &o.counts.GradG, len(phi), o.lower)
-		return o.end(o.joint.JointG(gy, hv, cv, x, y, v, phi))
+		return o.end(o.joint.JointG(gy, hv, cv, x, y, v, phi), gy, hv, cv)
 	}
 	err := o.GradG(gy, x, y, phi)
 	if err == nil {
@@ -137,7 +136,7 @@ func (o *Oracle) HasGradXG() bool {
 // GradXG is UpperGradient.GradXG. For a problem without it the error wraps ErrMissing.
 func (o *Oracle) GradXG(gx, x, y []float64, phi []Sample) error {
 	o.begin("GradXG", &o.counts.GradXG, len(phi), o.lower)
-	return o.end(o.p.GradXG(gx, x, y, phi))
+	return o.end(o.p.GradXG(gx, x, y, phi), gx)
 }
 
 // ConvexityAt is StronglyConvex.ConvexityAt, and −Inf for a problem without it.
@@ -153,8 +152,12 @@ func (o *Oracle) begin(name string, count *uint64, batch int, stream uint64) {
 	*count += batchSize(batch, stream)
 }
 
-func (o *Oracle) end(err error) error {
+// end clears what a failed oracle wrote.
+func (o *Oracle) end(err error, wrote ...[]float64) error {
 	if err != nil {
+		for _, v := range wrote {
+			clear(v)
+		}
 		err = &OracleError{Step: o.step, Oracle: o.inside, Err: err}
 	}
 	o.inside = ""

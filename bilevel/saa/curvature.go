@@ -75,8 +75,7 @@ func (c *curvature) rowSamples() int {
 
 // drift is ‖(CᵀEᵀ + EC)s‖_M⁻¹/‖s‖_M of the package comment.
 func (m *newton) drift() float64 {
-	c, p, s := m.curve, m.now, m.step.s
-	d, e := p.w, p.hy
+	c, p, s, d, e := m.curve, m.now, m.step.s, m.now.w, m.now.hy
 	clear(d)
 	clear(e)
 	for _, i := range c.free {
@@ -193,19 +192,17 @@ func (m *newton) leaves(i int, eps float64) bool {
 // ask writes f_x, f_y, g_yy v, g_xy v and g_xy, means over the samples, at (x, y).
 func (m *newton) ask(it *bilevel.Iteration, fx, fy, hv, xv []float64, xy *mat.Dense, x, y []float64, most int) error {
 	o, a, v := it.Oracle(), &m.asker, m.now.v
-	err := m.sides[0].mean(most, fx, fy, a.fx, a.fy, func(group []bilevel.Sample) error {
+	if err := m.sides[0].mean(most, fx, fy, a.fx, a.fy, func(group []bilevel.Sample) error {
 		return a.ask(it, 0, x, y, group)
-	})
-	if err != nil {
+	}); err != nil {
 		return err
 	}
-	err = m.sides[1].mean(most, hv, xy.Data, a.t, a.xy.Data, func(group []bilevel.Sample) error {
+	if err := m.sides[1].mean(most, hv, xy.Data, a.t, a.xy.Data, func(group []bilevel.Sample) error {
 		if err := o.HessVecG(a.t, x, y, v, group); err != nil {
 			return err
 		}
 		return o.CrossG(a.xy, x, y, group)
-	})
-	if err != nil {
+	}); err != nil {
 		return err
 	}
 	mat.MulVec(xv, xy, v)

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -76,9 +77,7 @@ func TestOutsideOfTheDomain(t *testing.T) {
 		p := bileveltest.Must(auto.New(auto.Losses{Dx: dx, Dy: dx, Upper: 4, Lower: 4, F: barrier, G: nearX}))
 		o := bilevel.Options{Set: bilevel.UniformBox(dx, -4, 40), X0: make([]float64, dx)}
 		_, r := solved(t, p, saa.Newton{}, o, bilevel.Run{Xi: 400})
-		for _, x := range r.X {
-			assert.InDelta(t, 0.8, x, 1e-6, "dx = %d", dx)
-		}
+		assert.InDeltaSlice(t, slices.Repeat([]float64{0.8}, dx), r.X, 1e-6, "dx = %d", dx)
 		o.X0[0] = 2
 		o.Y0 = o.X0
 		_, err := bileveltest.Must(bilevel.New(p, saa.Newton{}, o)).Run(t.Context(), bilevel.Run{Xi: 400})
@@ -90,10 +89,15 @@ func TestOutsideOfTheDomain(t *testing.T) {
 	}}))
 	_, err := bileveltest.Must(bilevel.New(onlyAtOne, saa.Newton{}, bilevel.Options{X0: []float64{1}})).Run(t.Context(), bilevel.Run{Xi: 400})
 	require.ErrorContains(t, err, "auto: f at sample ")
-	wall := bileveltest.Must(auto.New(auto.Losses{Dx: 2, Dy: 2, Upper: 4, Lower: 4, G: nearX, // at y₀ = 2, where F still falls
-		F: func(_, y auto.Vec, _ bilevel.Sample) auto.Num {
-			return y.Shift(-4).SquaredNorm().Add(y.At(0).Neg().Shift(2).Sqrt().Scale(0))
-		}}))
+	wall := &bileveltest.Faulty[bilevel.Sample]{Problem: bileveltest.Must(auto.New(auto.Losses{Dx: 2, Dy: 2, Upper: 4, Lower: 4, G: nearX,
+		F: func(_, y auto.Vec, _ bilevel.Sample) auto.Num { return y.Shift(-4).SquaredNorm() },
+	})), Quantity: "f_y", Fault: func(fy []float64) error { // at y₀ = 2, where F still falls
+		if fy[0] <= -4 {
+			return nil
+		}
+		fy[0] = math.NaN()
+		return bilevel.ErrDomain
+	}}
 	_, r := solved(t, wall, saa.Newton{}, bilevel.Options{X0: []float64{-5, -4}}, bilevel.Run{Steps: 500})
 	assert.NotEqual(t, bilevel.Arrived, r.Reason)
 	assert.Contains(t, strings.Join(r.Warnings, "; "), "x hardly moves")

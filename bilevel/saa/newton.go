@@ -70,7 +70,7 @@ type newton struct {
 	radius         float64        // Δ
 	maxRadius      float64        // Δ at most, in the block: few samples may say that F falls for ever
 	askedN         int            // N when old samples were asked last
-	checked        float64        // ‖s‖_M of the last steps read: so far the model is known; 0: the next step must be read
+	checked        float64        // ‖s‖_M of the last steps read; 0: the next step must be read
 	missRate       float64        // the remainder of the model over ‖s‖_M, of the last steps read
 	missBend       float64        // and over ‖s‖²_M
 	lastStat       float64        // stat of the last step

@@ -117,13 +117,12 @@ func (m *newton) read(it *bilevel.Iteration, p, by *point) error {
 	ctx := it.Context() // a context that ends cuts off trial points alone
 	for k, s := range m.sides {
 		s.wait = s.wait[:0] // is asked with all
-		err := s.each(math.MaxInt, func(g []bilevel.Sample, n float64) error {
+		if err := s.each(math.MaxInt, func(g []bilevel.Sample, n float64) error {
 			if err := ctx.Err(); err != nil && p != m.now && by != nil {
 				return err
 			}
 			return m.include(it, k, p, by, g, n)
-		})
-		if err != nil {
+		}); err != nil {
 			return err
 		}
 	}
@@ -142,7 +141,7 @@ func (m *newton) askPart(it *bilevel.Iteration, p *point, x, y []float64) error 
 	t.binned.Zero()
 	for k, calls := range []float64{1, 3} {
 		bin := 0
-		err := m.sides[k].each(m.partN, func(g []bilevel.Sample, n float64) error {
+		if err := m.sides[k].each(m.partN, func(g []bilevel.Sample, n float64) error {
 			if err := a.ask(it, k, x, y, g); err != nil {
 				return err
 			}
@@ -152,8 +151,7 @@ func (m *newton) askPart(it *bilevel.Iteration, p *point, x, y []float64) error 
 			mat.Axpy(t.binned.Row(bin), n, a.r)
 			bin = (bin + 1) % bins
 			return nil
-		})
-		if err != nil {
+		}); err != nil {
 			return err
 		}
 	}

@@ -143,16 +143,14 @@ func (a *asker) ask(it *bilevel.Iteration, k int, x, y []float64, group []bileve
 	if k == 0 {
 		return cmp.Or(o.GradF(a.fx, a.fy, x, y, group), it.Finite(a.fx, a.fy))
 	}
-	if err := o.GradG(a.gy, x, y, group); err != nil {
-		return err
+	err := o.GradG(a.gy, x, y, group)
+	if err == nil {
+		err = o.HessG(a.yy, x, y, group)
 	}
-	if err := o.HessG(a.yy, x, y, group); err != nil {
-		return err
+	if err == nil {
+		err = o.CrossG(a.xy, x, y, group)
 	}
-	if err := o.CrossG(a.xy, x, y, group); err != nil {
-		return err
-	}
-	return it.Finite(a.gy, a.yy.Data, a.xy.Data)
+	return cmp.Or(err, it.Finite(a.gy, a.yy.Data, a.xy.Data))
 }
 
 // add adds what n samples of side k have said.
