@@ -180,7 +180,7 @@ func (m *newton) leaves(i int, eps float64) bool {
 	switch open := m.step.open(i) && (m.step.box != nil || math.Abs(p.x[i]) >= 0x1p-30*mat.Norm(p.x)); { // else rounded
 	case open && size > 0 && change > 0:
 		c.reach[i] = max(eps*math.Sqrt(size/change), 0x1p-30*math.Abs(p.x[i])) // y* may turn
-		return eps > max(0x1p-10*c.reach[i], 0x1p-30*math.Abs(p.x[i]), 0x1p-200*p.unit[i])
+		return eps > max(0x1p-10*c.reach[i], 0x1p-30*math.Abs(p.x[i]), 0x1p-600*p.unit[i])
 	case open && size+change == 0 && fxx > 0 && m.endless(): // f alone knows x_i
 		c.reach[i] = max(c.reach[i], math.Sqrt(p.f2[i]/p.n[0])*small/fxx)
 	default:

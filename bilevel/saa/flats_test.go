@@ -318,3 +318,20 @@ func TestShares(t *testing.T) {
 		}
 	}
 }
+
+// A feature that the first samples lack: its y_j is rounding until then, and tells nothing of its weight.
+func TestRareFeature(t *testing.T) {
+	t.Parallel()
+	loss := func(y auto.Vec, s bilevel.Sample, k uint64) auto.Num {
+		row := vec(float64(s%32/31)*noise(s, k), noise(s, k+1))
+		return y.Dot(row).Shift(-noise(s, k+2)).Square().Shift(1).Sqrt()
+	}
+	p := bileveltest.Must(auto.New(auto.Losses{Dx: 2, Dy: 2,
+		F: func(_, y auto.Vec, xi bilevel.Sample) auto.Num { return loss(y, xi, 1) },
+		G: func(x, y auto.Vec, phi bilevel.Sample) auto.Num {
+			return loss(y, phi, 5).Add(y.WeightedSquares(x.Exp().Scale(0.003)))
+		}}))
+	for seed := range uint64(50) {
+		solved(t, p, saa.Newton{}, bilevel.Options{Y0: []float64{100, 100}, Seed: seed}, bilevel.Run{Xi: 60})
+	}
+}
