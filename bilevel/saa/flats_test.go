@@ -335,3 +335,19 @@ func TestRareFeature(t *testing.T) {
 		solved(t, p, saa.Newton{}, bilevel.Options{Y0: []float64{100, 100}, Seed: seed}, bilevel.Run{Xi: 60})
 	}
 }
+
+// At a condition of 1e10, rounding of h is far above h's terms where f_y is next to 0.
+func TestArrivesAtRounding(t *testing.T) {
+	for k := range uint64(25) {
+		fit := func(y auto.Vec, i bilevel.Sample, side uint64) auto.Num {
+			r := rand.New(rand.NewPCG(uint64(i), side+2*k))
+			a := r.NormFloat64()
+			return y.Dot(vec(a, a+3e-5*r.NormFloat64())).Shift(0.3 * r.NormFloat64()).Square()
+		}
+		p := bileveltest.Must(auto.New(auto.Losses{Dx: 2, Dy: 2, Upper: 50, Lower: 12,
+			F: func(_, y auto.Vec, i bilevel.Sample) auto.Num { return fit(y, i, 0) },
+			G: func(x, y auto.Vec, i bilevel.Sample) auto.Num { return fit(y, i, 1).Add(y.WeightedSquares(x.Exp())) }}))
+		_, r := solved(t, p, saa.Newton{}, bilevel.Options{X0: []float64{-15, -15}}, bilevel.Run{Steps: 4000})
+		assert.Equal(t, bilevel.Arrived, r.Reason, "seed %d", k)
+	}
+}

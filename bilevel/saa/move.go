@@ -302,7 +302,7 @@ func (m *newton) arrived() bool {
 		return false
 	}
 	u := p.normH(p.u)
-	stands := m.stands(pred, max(m.scaleF, min(m.curve.scale, 0x1p-40*m.mostF)), m.step.pressed && !short || u > 0x1p-20*p.norm)
+	stands := m.stands(pred, max(m.scaleF, min(m.curve.scale, 0x1p-20*m.mostF)), m.step.pressed && !short || u > 0x1p-20*p.norm)
 	if stands || u > tiny*p.norm {
 		return stands
 	}
