@@ -4,6 +4,7 @@ import (
 	"errors"
 	"math"
 	"math/rand/v2"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -98,9 +99,13 @@ func TestOutsideOfTheDomain(t *testing.T) {
 		fy[0] = math.NaN()
 		return bilevel.ErrDomain
 	}}
-	_, r := solved(t, wall, saa.Newton{}, bilevel.Options{X0: []float64{-5, -4}}, bilevel.Run{Steps: 500})
+	o, file := bilevel.Options{X0: []float64{-5, -4}}, filepath.Join(t.TempDir(), "run")
+	s, r := solved(t, wall, saa.Newton{}, o, bilevel.Run{Steps: 500})
 	assert.NotEqual(t, bilevel.Arrived, r.Reason)
 	assert.Contains(t, strings.Join(r.Warnings, "; "), "x hardly moves")
+	again := bileveltest.Must(bilevel.New(wall, saa.Newton{}, o))
+	require.NoError(t, errors.Join(s.SaveFile(file), again.LoadFile(file)))
+	assert.True(t, health(again).Slow)
 }
 
 // Where y* is 1/x, no step goes unread to where it explodes; x_0 next to 0 does not stop x_1 in a set that only projects; a

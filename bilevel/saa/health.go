@@ -70,6 +70,7 @@ func (m *newton) tell() {
 	if m.told.Clipped > h.Clipped { // σ was of a singular H: the next step is read
 		m.checked = 0
 	}
+	h.Slow = h.Gradient > 30*h.StdErr && !(m.remains() < 0x1p-40) && m.radius < 0x1p-20 && (!m.done || m.stalls > 8 || m.radius <= tiny)
 	m.told = h
 }
 
@@ -115,7 +116,6 @@ func (m *newton) Health() bilevel.Health {
 		h.Gap = math.Inf(1)
 	}
 	h.Flat = m.flat()
-	h.Slow = h.Gradient > 30*h.StdErr && !(m.remains() < 0x1p-40) && m.radius < 0x1p-20 && (!m.done || m.stalls > 8 || m.radius <= tiny)
 	return h
 }
 

@@ -235,7 +235,7 @@ func (m *newton) State(t *bilevel.State) {
 	}
 	m.now.State(t)
 	m.curve.State(t)
-	each(t.Flag, &m.started, &m.done, &m.pending, &m.pass, &m.last, &m.redo)
+	each(t.Flag, &m.started, &m.done, &m.pending, &m.pass, &m.last, &m.redo, &m.told.Slow)
 	t.Floats(m.sizes[:], m.since[0], m.since[1], m.groups[:])
 	each(t.Count, &m.tried, &m.failed, &m.readN, &m.askedN, &m.stalls)
 	each(t.Float, &m.radius, &m.maxRadius, &m.least, &m.checked, &m.missRate, &m.missBend, &m.lastStat, &m.credit, &m.rough)
