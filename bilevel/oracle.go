@@ -69,7 +69,10 @@ func (o *Oracle) CrossG(gxy *mat.Dense, x, y []float64, phi []Sample) error {
 		*gxy = handed
 		err = errors.Join(err, errReshaped)
 	}
-	return o.end(err, gxy.Data)
+	if err != nil {
+		gxy.Zero()
+	}
+	return o.end(err)
 }
 
 func (o *Oracle) HessG(gyy *mat.Sym, x, y []float64, phi []Sample) error {
@@ -80,7 +83,10 @@ func (o *Oracle) HessG(gyy *mat.Sym, x, y []float64, phi []Sample) error {
 		*gyy = handed
 		err = errors.Join(err, errReshaped)
 	}
-	return o.end(err, gyy.Data)
+	if err != nil {
+		gyy.Zero()
+	}
+	return o.end(err)
 }
 
 var errReshaped = errors.New("the shape or the memory of the destination was changed")
