@@ -29,8 +29,8 @@ func noise(s bilevel.Sample, side uint64) float64 {
 func ridge(t *testing.T, seed, terms uint64) *auto.Problem {
 	rng := rand.New(rand.NewPCG(seed, 1))
 	beta := []float64{rng.NormFloat64(), 0, rng.NormFloat64() / 5, 0, 1}
-	loss := func(y auto.Vec, s, side uint64) auto.Num {
-		r := rand.New(rand.NewPCG(s, seed<<1|side))
+	return expWeights(5, terms, 0.5, func(y auto.Vec, s bilevel.Sample, side uint64) auto.Num {
+		r := rand.New(rand.NewPCG(uint64(s), seed<<1|side))
 		a, b := make([]float64, 5), 0.3*r.NormFloat64()
 		common := r.NormFloat64()
 		for i := range a {
@@ -38,18 +38,22 @@ func ridge(t *testing.T, seed, terms uint64) *auto.Problem {
 			b += beta[i] * a[i]
 		}
 		return y.Dot(auto.Data(a)).Shift(-b).Square().Scale(0.5)
-	}
-	return bileveltest.Must(auto.New(auto.Losses{Dx: 5, Dy: 5, Upper: terms, Lower: terms,
-		F: func(_, y auto.Vec, s bilevel.Sample) auto.Num { return loss(y, uint64(s), 0) },
+	})
+}
+
+// expWeights has f = loss of side 0 and g = loss of side 1 + c Σ exp(x_i)y_i².
+func expWeights(d int, terms uint64, c float64, loss func(y auto.Vec, s bilevel.Sample, side uint64) auto.Num) *auto.Problem {
+	return bileveltest.Must(auto.New(auto.Losses{Dx: d, Dy: d, Upper: terms, Lower: terms,
+		F: func(_, y auto.Vec, s bilevel.Sample) auto.Num { return loss(y, s, 0) },
 		G: func(x, y auto.Vec, s bilevel.Sample) auto.Num {
-			return loss(y, uint64(s), 1).Add(y.WeightedSquares(x.Exp()).Scale(0.5))
+			return loss(y, s, 1).Add(y.WeightedSquares(x.Exp()).Scale(c))
 		}}))
 }
 
 // Features that stand twice, but for a little noise: small eigenvalues of g_yy that the samples know are no noise.
 func TestCollinear(t *testing.T) {
 	t.Parallel()
-	loss := func(y auto.Vec, s bilevel.Sample, side uint64) auto.Num {
+	p := expWeights(6, 0, 0.5, func(y auto.Vec, s bilevel.Sample, side uint64) auto.Num {
 		r := rand.New(rand.NewPCG(uint64(s), side))
 		a, b := make([]float64, 6), 0.5*r.NormFloat64()
 		for i := range 3 {
@@ -58,11 +62,7 @@ func TestCollinear(t *testing.T) {
 			b += float64(2*i-1) * a[i]
 		}
 		return y.Dot(auto.Data(a)).Shift(-b).Square().Scale(0.5)
-	}
-	p := bileveltest.Must(auto.New(auto.Losses{Dx: 6, Dy: 6, F: func(_, y auto.Vec, s bilevel.Sample) auto.Num { return loss(y, s, 0) },
-		G: func(x, y auto.Vec, s bilevel.Sample) auto.Num {
-			return loss(y, s, 1).Add(y.WeightedSquares(x.Exp()).Scale(0.5))
-		}}))
+	})
 	for seed := range reps(8, 3) {
 		_, r := solved(t, p, saa.Newton{}, bilevel.Options{Set: bilevel.UniformBox(6, -14, 4), Seed: seed}, bilevel.Run{Xi: 5000})
 		assert.NotContains(t, strings.Join(r.Warnings, ""), "convex", "seed %d", seed)

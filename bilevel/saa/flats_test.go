@@ -322,15 +322,10 @@ func TestShares(t *testing.T) {
 // A feature that the first samples lack: its y_j is rounding until then, and tells nothing of its weight.
 func TestRareFeature(t *testing.T) {
 	t.Parallel()
-	loss := func(y auto.Vec, s bilevel.Sample, k uint64) auto.Num {
-		row := vec(float64(s%32/31)*noise(s, k), noise(s, k+1))
-		return y.Dot(row).Shift(-noise(s, k+2)).Square().Shift(1).Sqrt()
-	}
-	p := bileveltest.Must(auto.New(auto.Losses{Dx: 2, Dy: 2,
-		F: func(_, y auto.Vec, xi bilevel.Sample) auto.Num { return loss(y, xi, 1) },
-		G: func(x, y auto.Vec, phi bilevel.Sample) auto.Num {
-			return loss(y, phi, 5).Add(y.WeightedSquares(x.Exp().Scale(0.003)))
-		}}))
+	p := expWeights(2, 0, 0.003, func(y auto.Vec, s bilevel.Sample, side uint64) auto.Num {
+		row := vec(float64(s%32/31)*noise(s, 4*side+1), noise(s, 4*side+2))
+		return y.Dot(row).Shift(-noise(s, 4*side+3)).Square().Shift(1).Sqrt()
+	})
 	for seed := range uint64(50) {
 		solved(t, p, saa.Newton{}, bilevel.Options{Y0: []float64{100, 100}, Seed: seed}, bilevel.Run{Xi: 60})
 	}
@@ -339,15 +334,12 @@ func TestRareFeature(t *testing.T) {
 // At a condition of 1e10, rounding of h is far above h's terms where f_y is next to 0.
 func TestArrivesAtRounding(t *testing.T) {
 	for k := range uint64(25) {
-		fit := func(y auto.Vec, i bilevel.Sample, side uint64) auto.Num {
+		p := expWeights(2, 50, 1, func(y auto.Vec, i bilevel.Sample, side uint64) auto.Num {
 			r := rand.New(rand.NewPCG(uint64(i), side+2*k))
 			a := r.NormFloat64()
 			return y.Dot(vec(a, a+3e-5*r.NormFloat64())).Shift(0.3 * r.NormFloat64()).Square()
-		}
-		p := bileveltest.Must(auto.New(auto.Losses{Dx: 2, Dy: 2, Upper: 50, Lower: 12,
-			F: func(_, y auto.Vec, i bilevel.Sample) auto.Num { return fit(y, i, 0) },
-			G: func(x, y auto.Vec, i bilevel.Sample) auto.Num { return fit(y, i, 1).Add(y.WeightedSquares(x.Exp())) }}))
-		_, r := solved(t, p, saa.Newton{}, bilevel.Options{X0: []float64{-15, -15}}, bilevel.Run{Steps: 4000})
+		})
+		_, r := solved(t, p, saa.Newton{}, bilevel.Options{X0: []float64{-15, -15}}, bilevel.Run{Steps: 8000})
 		assert.Equal(t, bilevel.Arrived, r.Reason, "seed %d", k)
 	}
 }
