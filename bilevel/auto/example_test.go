@@ -8,6 +8,7 @@ import (
 
 	"stable/bilevel"
 	"stable/bilevel/auto"
+	"stable/bilevel/bileveltest"
 	"stable/bilevel/saa"
 )
 
@@ -44,14 +45,8 @@ func Example_cleaning() {
 	rng := rand.New(rand.NewPCG(1, 1))
 	a, b := rowsOf(rng, 60, 3, 20)
 	c, e := rowsOf(rng, 200, 3, 200)
-	problem, err := cleaning(a, b, c, e)
-	if err != nil {
-		panic(err)
-	}
-	s, err := bilevel.New(problem, saa.Newton{}, bilevel.Options{Set: bilevel.UniformBox(60, -5, 5)})
-	if err != nil {
-		panic(err)
-	}
+	problem := bileveltest.Must(cleaning(a, b, c, e))
+	s := bileveltest.Must(bilevel.New(problem, saa.Newton{}, bilevel.Options{Set: bilevel.UniformBox(60, -5, 5)}))
 	r, err := s.Run(context.Background(), bilevel.Run{Steps: 10000})
 	var weights, labels [2]float64 // right and wrong ones
 	for i, x := range r.X {

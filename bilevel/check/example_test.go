@@ -5,6 +5,7 @@ import (
 
 	"stable/bilevel"
 	"stable/bilevel/auto"
+	"stable/bilevel/bileveltest"
 	"stable/bilevel/check"
 	"stable/mat"
 )
@@ -19,19 +20,13 @@ func (line) CrossG(gxy *mat.Dense, _, _ []float64, _ []bilevel.Sample) error {
 }
 
 func ExampleProblem() {
-	p, err := auto.New(auto.Losses{Dx: 1, Dy: 2, Upper: 1, Lower: 1,
+	p := bileveltest.Must(auto.New(auto.Losses{Dx: 1, Dy: 2, Upper: 1, Lower: 1,
 		F: func(x, y auto.Vec, _ bilevel.Sample) auto.Num { return x.SquaredNorm().Add(y.SquaredNorm()).Scale(0.5) },
 		G: func(x, y auto.Vec, _ bilevel.Sample) auto.Num {
 			return y.Sub(auto.Stack(x.At(0), x.At(0).Scale(2))).SquaredNorm().Scale(0.5)
 		},
-	})
-	if err != nil {
-		panic(err)
-	}
-	report, err := check.Problem(line{p}, check.Options{})
-	if err != nil {
-		panic(err)
-	}
+	}))
+	report := bileveltest.Must(check.Problem(line{p}, check.Options{}))
 	for _, f := range report.Findings {
 		fmt.Println(f)
 	}

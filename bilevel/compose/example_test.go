@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"stable/bilevel"
+	"stable/bilevel/bileveltest"
 	"stable/bilevel/compose"
 	"stable/mat"
 )
@@ -17,20 +18,11 @@ func ExampleAdapt() {
 		0.4, -0.3,
 		-0.4, 0.4,
 	})
-	m, err := compose.NewMeanVariance(returns, 1)
-	if err != nil {
-		panic(err)
-	}
-	s, err := bilevel.New(compose.Adapt(m),
+	m := bileveltest.Must(compose.NewMeanVariance(returns, 1))
+	s := bileveltest.Must(bilevel.New(compose.Adapt(m),
 		bilevel.STABLE{MuG: 1, Alpha: bilevel.Constant(0.5), Beta: bilevel.Constant(0.5)},
-		bilevel.Options{Set: bilevel.Simplex{}, LowerBatch: bilevel.Full})
-	if err != nil {
-		panic(err)
-	}
-	r, err := s.Run(context.Background(), bilevel.Run{Steps: 500})
-	if err != nil {
-		panic(err)
-	}
+		bilevel.Options{Set: bilevel.Simplex{}, LowerBatch: bilevel.Full}))
+	r := bileveltest.Must(s.Run(context.Background(), bilevel.Run{Steps: 500}))
 	fmt.Printf("weights %.3f, mean return %.3f\n", r.X, r.Y[0])
 	// Output: weights [0.227 0.773], mean return 0.100
 }
