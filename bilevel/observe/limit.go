@@ -308,10 +308,6 @@ func newLinear(p bilevel.Problem, x []float64) *linear {
 	}
 }
 
-func (l *linear) upperAt(q *parts, x, y []float64, xi []bilevel.Sample) error {
-	return l.p.GradF(q.fx, q.fy, x, y, xi)
-}
-
 func (l *linear) bendAt(q *parts, x, y []float64, phi []bilevel.Sample) error {
 	return cmp.Or(l.p.CrossVecG(q.cross, x, y, l.v, phi), l.p.HessVecG(q.bent, x, y, l.v, phi))
 }
@@ -328,7 +324,7 @@ func (l *linear) linearise() (skew float64, err error) {
 	}
 	mat.CopyTrans(l.gt, gxy)
 	l.lower.Solve(l.gt, l.gt) // Gᵀ = P g_yx
-	if err := l.upperAt(&l.mean, l.x, l.y, nil); err != nil {
+	if err := l.p.GradF(l.mean.fx, l.mean.fy, l.x, l.y, nil); err != nil {
 		return 0, err
 	}
 	l.lower.SolveVec(l.v, l.mean.fy)
@@ -377,7 +373,7 @@ func (l *linear) differences(upper, lower *mat.Dense, z []float64) error {
 		h := scale[i] * reach
 		for _, c := range [4]struct{ steps, weight float64 }{{-2, 1}, {-1, -8}, {1, 8}, {2, -1}} {
 			z[i] = at + c.steps*h
-			err := cmp.Or(l.upperAt(&l.one, l.x, l.y, nil), l.bendAt(&l.one, l.x, l.y, nil))
+			err := cmp.Or(l.p.GradF(l.one.fx, l.one.fy, l.x, l.y, nil), l.bendAt(&l.one, l.x, l.y, nil))
 			z[i] = at
 			if err != nil {
 				return err
@@ -421,7 +417,7 @@ func (l *linear) restrict(set bilevel.Set) (int, error) {
 
 // fromXi returns ½(r − E r)ᵀ(∇²F)⁻¹(r − E r) for r_ξ = f_x − G f_y.
 func (l *linear) fromXi(one []bilevel.Sample) (float64, error) {
-	if err := l.upperAt(&l.one, l.x, l.y, one); err != nil {
+	if err := l.p.GradF(l.one.fx, l.one.fy, l.x, l.y, one); err != nil {
 		return 0, err
 	}
 	for j := range l.wy {
