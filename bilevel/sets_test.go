@@ -192,10 +192,7 @@ func spread(rng *rand.Rand, x, w []float64, decadesX, decadesW float64) {
 
 // condition is ‖a‖·‖W⁻¹a‖/(aᵀW⁻¹a).
 func condition(a, w []float64) float64 {
-	v := make([]float64, len(a))
-	for i := range a {
-		v[i] = a[i] / w[i]
-	}
+	v := mattest.List(len(a), func(i int) float64 { return a[i] / w[i] })
 	return mat.Norm(a) * mat.Norm(v) / mat.Dot(a, v)
 }
 
@@ -231,10 +228,7 @@ func exactHalfSpace(a []float64, b float64, x, w []float64) []*big.Float {
 // exactSimplex is max(x_i − θ/w_i, 0): over the entries that stay, which have the largest w_i·x_i,
 // θ = (Σ x_i − sum)/Σ 1/w_i is largest.
 func exactSimplex(sum float64, x, w []float64) []*big.Float {
-	order := make([]int, len(x))
-	for i := range order {
-		order[i] = i
-	}
+	order := mattest.List(len(x), func(i int) int { return i })
 	product := func(i int) *big.Float { return bigZero().Mul(bigOf(w[i]), bigOf(x[i])) }
 	slices.SortFunc(order, func(i, j int) int { return product(j).Cmp(product(i)) })
 	top, bottom, theta := bigOf(-sum), bigZero(), (*big.Float)(nil)

@@ -19,12 +19,7 @@ var (
 )
 
 // lengths cross every unrolling of the vector loops.
-func lengths() (l []int) {
-	for n := range 70 {
-		l = append(l, n)
-	}
-	return append(l, 100, 129, 1000)
-}
+func lengths() []int { return append(mattest.List(70, func(n int) int { return n }), 100, 129, 1000) }
 
 func TestDotAndAxpy(t *testing.T) {
 	mattest.EachKernel(t, func(t *testing.T) {

@@ -17,6 +17,7 @@ import (
 	"stable/bench/kit"
 	"stable/bilevel"
 	"stable/bilevel/flow"
+	"stable/mat/mattest"
 )
 
 func bench(args ...string) (status int, stdout, stderr string) {
@@ -76,11 +77,7 @@ func TestWalk(t *testing.T) {
 		w.marks = marks
 		return kit.Must(w.run(context.Background())).Reading
 	}
-	every := make([]int, 4000)
-	for i := range every {
-		every[i] = i + 1
-	}
-	full := run(every...) // marks at every step: nothing is left out
+	full := run(mattest.List(4000, func(i int) int { return i + 1 })...) // marks at every step: nothing is left out
 	sampled := run(4000)
 	assert.InEpsilon(t, full[upper][3999], sampled[upper][0], 0.02)
 	assert.Equal(t, full[lower][3999], sampled[lower][0])

@@ -19,6 +19,7 @@ import (
 	"stable/bilevel"
 	"stable/bilevel/hyperopt"
 	"stable/bilevel/hyperopt/data"
+	"stable/mat/mattest"
 )
 
 // worth writes rows of 20 features, of which the first matter.
@@ -154,10 +155,7 @@ func TestTuneKin(t *testing.T) {
 func TestAverage(t *testing.T) {
 	run := &search{options: options{Folds: 5}, dataSet: &dataSet{design: &data.Data{Dim: 3}}}
 	enter := func(y, weights []float64, loss func(i int) float64) {
-		r := &result{losses: make([]float64, 60)}
-		for i := range r.losses {
-			r.losses[i] = loss(i)
-		}
+		r := &result{losses: mattest.List(60, loss)}
 		run.results = append(run.results, r)
 		run.candidates = append(run.candidates, candidate{of: r, losses: r.losses, weights: weights, y: y})
 	}

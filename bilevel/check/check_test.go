@@ -226,11 +226,7 @@ func times(s float64, all ...[]float64) {
 }
 
 func redraw(rng *rand.Rand, batch []bilevel.Sample) []bilevel.Sample {
-	other := make([]bilevel.Sample, len(batch))
-	for i := range other {
-		other[i] = bilevel.Sample(rng.Uint64N(wholeSum))
-	}
-	return other
+	return mattest.List(len(batch), func(int) bilevel.Sample { return bilevel.Sample(rng.Uint64N(wholeSum)) })
 }
 
 func exactAlone(c written) {

@@ -17,6 +17,7 @@ import (
 	"stable/bilevel/hyperopt/data"
 	"stable/bilevel/implicit"
 	"stable/mat"
+	"stable/mat/mattest"
 )
 
 // Sums are those of the single rows, with the same bits for any workers, and stay inside of their views.
@@ -38,13 +39,9 @@ func TestSums(t *testing.T) {
 		if c.loss == Softmax {
 			n, d = 3*n, threeClasses(d)
 		}
-		x, y, all := slices.Repeat([]float64{0.5}, c.dim), make([]float64, n), make([]bilevel.Sample, c.rows)
-		for j := range y {
-			y[j] = rng.NormFloat64()
-		}
-		for i := range all {
-			all[i] = bilevel.Sample(i)
-		}
+		x := slices.Repeat([]float64{0.5}, c.dim)
+		y := mattest.List(n, func(int) float64 { return rng.NormFloat64() })
+		all := mattest.List(c.rows, func(i int) bilevel.Sample { return bilevel.Sample(i) })
 		sums := func(workers int, b []bilevel.Sample) []float64 {
 			p := bileveltest.Must(New(d, d, Options{Workers: workers, Loss: c.loss}))
 			f, gy, hv, h := make([]float64, 1+c.dim), make([]float64, n), make([]float64, n), mat.Sym{N: n, Stride: n + 3,

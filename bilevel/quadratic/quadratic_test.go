@@ -397,10 +397,7 @@ func TestRankOneSamples(t *testing.T) {
 			assert.InDelta(t, a.At(i, i)*a.At(j, j), a.At(i, j)*a.At(i, j), 1e-10)
 		}
 	}
-	batch := make([]bilevel.Sample, 40000)
-	for i := range batch {
-		batch[i] = bilevel.Sample(i)
-	}
+	batch := mattest.List(40000, func(i int) bilevel.Sample { return bilevel.Sample(i) })
 	mean, exact := ask(t, p, x, y, batch...).gyy, ask(t, p, x, y).gyy
 	mat.AddScaledSym(mean, mean, -1, exact)
 	// E‖a aᵀ − A‖² = (tr A)² + tr A².

@@ -89,8 +89,8 @@ func DenseOf(rows, cols int, f func(i, j int) float64) *mat.Dense {
 }
 
 // List returns f(0), …, f(n−1).
-func List(n int, f func(i int) float64) []float64 {
-	x := make([]float64, n)
+func List[T any](n int, f func(i int) T) []T {
+	x := make([]T, n)
 	for i := range x {
 		x[i] = f(i)
 	}
