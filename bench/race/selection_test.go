@@ -27,10 +27,7 @@ import (
 func duel(runs int, names ...string) *tournament {
 	p := &problem{name: "p", set: bilevel.Space{}, fresh: func() contest { return nil }}
 	t := &tournament{problems: []*problem{p}, budgets: []uint64{10, 20}, marks: []uint64{10, 20}, flags: flags{tune: runs, trials: 2},
-		mean: true}
-	for _, name := range names {
-		t.entrants = append(t.entrants, named(name, true))
-	}
+		mean: true, entrants: kit.Map(names, func(name string) *entrant { return named(name, true) })}
 	t.begin()
 	return t
 }

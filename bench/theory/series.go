@@ -190,10 +190,7 @@ func (w walk) run(ctx context.Context) (out outcome, err error) {
 
 func from(centre []float64, radius float64, seed uint64) []float64 {
 	rng := rand.New(rand.NewPCG(seed, 's'))
-	x, way := slices.Clone(centre), make([]float64, len(centre))
-	for i := range way {
-		way[i] = rng.NormFloat64()
-	}
+	x, way := slices.Clone(centre), kit.Map(centre, func(float64) float64 { return rng.NormFloat64() })
 	mat.Axpy(x, radius/mat.Norm(way), way)
 	return x
 }

@@ -83,7 +83,6 @@ func (t *search) describe(w io.Writer) {
 	}
 }
 
-// say prints a line where it is so.
 func say(w io.Writer, so bool, format string, args ...any) {
 	if so {
 		fmt.Fprintf(w, format+"\n", args...)

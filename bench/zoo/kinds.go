@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"stable/bench/kit"
 	"stable/bilevel"
 	"stable/mat"
 	"stable/mat/kernel"
@@ -283,11 +284,7 @@ func drawNewsvendor(r *rand.Rand, nf, ng uint64) species {
 	h, over, under, spread := between(r, 0.2, 1), between(r, 0.3, 2), between(r, 0.5, 3), between(r, 0.1, 0.5)
 	side := func(n uint64, k int, psi func(t *term)) loss {
 		demand := drawn(rows(r, n), func() []float64 {
-			v := make(vector, d)
-			for j := range v {
-				v[j] = max(base[j]*(1+spread*noise.draw(r)), 0)
-			}
-			return v
+			return kit.Map(base, func(b float64) float64 { return max(b*(1+spread*noise.draw(r)), 0) })
 		})
 		return loss{terms: uint64(len(demand)), width: k * d, psi: psi, read: func(t *term, _ []float64, i bilevel.Sample) {
 			for j := range d {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"stable/bilevel"
+	"stable/bilevel/bileveltest"
 	"stable/bilevel/minmax"
 	"stable/bilevel/saa"
 	"stable/mat"
@@ -44,10 +45,7 @@ func (hedge) Hess(syy *mat.Sym, _, _ []float64, _ []bilevel.Sample) error {
 }
 
 func ExampleAdapt() {
-	s, err := bilevel.New(minmax.Adapt(hedge{}), saa.Newton{}, bilevel.Options{})
-	if err != nil {
-		panic(err)
-	}
+	s := bileveltest.Must(bilevel.New(minmax.Adapt(hedge{}), saa.Newton{}, bilevel.Options{}))
 	r, err := s.Run(context.Background(), bilevel.Run{Steps: 20000})
 	fmt.Printf("x = %.1f, y = %.1f, %v\n", r.X[0], r.Y[0], err)
 	// Output: x = 1.5, y = -1.5, <nil>
