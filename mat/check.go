@@ -14,6 +14,12 @@ const (
 	short    = ": Data is too short"
 )
 
+func refuse(when bool, name, why string) {
+	if when {
+		panic(name + why)
+	}
+}
+
 // times returns i·j, i, j ≥ 0, or beyond every slice where that overflows.
 func times(i, j int) uint {
 	hi, lo := bits.Mul(uint(i), uint(j))
@@ -33,42 +39,26 @@ func (s *Sym) torn() bool { return kernel.Torn(s.N, s.N, s.Stride) }
 func (a *Dense) at(x []float64) bool { return a.Rows > 0 && a.Cols > 0 && kernel.SameStart(a.Data, x) }
 
 func fit(name string, a, b, c *Dense) {
-	if a.torn() || b.torn() || c.torn() {
-		panic(name + torn)
-	}
-	if !(a.ends() && b.ends() && c.ends()) {
-		panic(name + short)
-	}
+	refuse(a.torn() || b.torn() || c.torn(), name, torn)
+	refuse(!(a.ends() && b.ends() && c.ends()), name, short)
 }
 
 // noAlias panics if a matrix does not fit its Data, or dst begins where a or b does.
 func noAlias(name string, dst, a, b *Dense) {
 	fit(name, dst, a, b)
-	if dst.Rows > 0 && dst.Cols > 0 && (a.at(dst.Data) || b.at(dst.Data)) {
-		panic(name + shared)
-	}
+	refuse(dst.Rows > 0 && dst.Cols > 0 && (a.at(dst.Data) || b.at(dst.Data)), name, shared)
 }
 
 func noAliasVec(name string, a *Dense, overlap bool) {
-	if a.torn() {
-		panic(name + torn)
-	}
-	if overlap {
-		panic(name + shared)
-	}
+	refuse(a.torn(), name, torn)
+	refuse(overlap, name, shared)
 }
 
 // alike panics unless dst and a have one size, and are apart or the same matrix.
 func alike(name string, dst, a *Dense) {
-	if dst.Rows != a.Rows || dst.Cols != a.Cols {
-		panic(name + mismatch)
-	}
-	if dst.torn() || a.torn() {
-		panic(name + torn)
-	}
-	if dst.Stride != a.Stride && dst.Rows > 1 && dst.at(a.Data) {
-		panic(name + shared)
-	}
+	refuse(dst.Rows != a.Rows || dst.Cols != a.Cols, name, mismatch)
+	refuse(dst.torn() || a.torn(), name, torn)
+	refuse(dst.Stride != a.Stride && dst.Rows > 1 && dst.at(a.Data), name, shared)
 }
 
 func alikeSym(name string, dst, a *Sym) {

@@ -10,21 +10,15 @@ type Dense struct {
 
 // NewDense returns a zero matrix with Stride = cols. It panics if a size is negative.
 func NewDense(rows, cols int) *Dense {
-	if rows < 0 || cols < 0 {
-		panic("mat: NewDense: negative size")
-	}
+	refuse(rows < 0 || cols < 0, "mat: NewDense", ": negative size")
 	return &Dense{Rows: rows, Cols: cols, Stride: cols, Data: make([]float64, times(rows, cols))}
 }
 
 // DenseOf returns a matrix on data itself, with Stride = cols. It panics if a size is negative or
 // len(data) is not rows·cols.
 func DenseOf(rows, cols int, data []float64) *Dense {
-	if rows < 0 || cols < 0 {
-		panic("mat: DenseOf: negative size")
-	}
-	if uint(len(data)) != times(rows, cols) {
-		panic("mat: DenseOf: len(data) is not rows·cols")
-	}
+	refuse(rows < 0 || cols < 0, "mat: DenseOf", ": negative size")
+	refuse(uint(len(data)) != times(rows, cols), "mat: DenseOf", ": len(data) is not rows·cols")
 	return &Dense{Rows: rows, Cols: cols, Stride: cols, Data: data}
 }
 
@@ -66,9 +60,8 @@ func (a *Dense) Row(i int) []float64 {
 
 // View returns the rows × cols block from (i, j) on, in a's memory.
 func (a *Dense) View(i, j, rows, cols int) Dense {
-	if i < 0 || j < 0 || rows < 0 || cols < 0 || rows > a.Rows-i || cols > a.Cols-j {
-		panic("mat: Dense.View: block out of range")
-	}
+	refuse(i < 0 || j < 0 || rows < 0 || cols < 0 || rows > a.Rows-i || cols > a.Cols-j,
+		"mat: Dense.View", ": block out of range")
 	fit("mat: Dense.View", a, a, a)
 	v := Dense{Rows: rows, Cols: cols, Stride: a.Stride}
 	if rows > 0 && cols > 0 {

@@ -20,9 +20,7 @@ func CopySym(dst, a *Sym) {
 
 // CopyTrans sets dst = aᵀ, apart from a.
 func CopyTrans(dst, a *Dense) {
-	if dst.Rows != a.Cols || dst.Cols != a.Rows {
-		panic("mat: CopyTrans: dimension mismatch")
-	}
+	refuse(dst.Rows != a.Cols || dst.Cols != a.Rows, "mat: CopyTrans", mismatch)
 	noAlias("mat: CopyTrans", dst, a, a)
 	for i := range dst.Rows {
 		d := dst.Row(i)
@@ -34,9 +32,7 @@ func CopyTrans(dst, a *Dense) {
 
 // CopyFull sets dst = s, both triangles. dst may be Sym.Lower of s, else must not overlap it.
 func CopyFull(dst *Dense, s *Sym) {
-	if dst.Rows != s.N || dst.Cols != s.N {
-		panic("mat: CopyFull: dimension mismatch")
-	}
+	refuse(dst.Rows != s.N || dst.Cols != s.N, "mat: CopyFull", mismatch)
 	full := s.Lower()
 	alike("mat: CopyFull", dst, &full)
 	for i := range s.N {
@@ -119,9 +115,7 @@ func RecurSym(dst *Sym, tau float64, h, old, now *Sym) {
 
 // AddDiag sets s = s + diag(d).
 func AddDiag(s *Sym, d []float64) {
-	if len(d) != s.N {
-		panic("mat: AddDiag: dimension mismatch")
-	}
+	refuse(len(d) != s.N, "mat: AddDiag", mismatch)
 	full := s.Lower()
 	noAliasVec("mat: AddDiag", &full, full.at(d))
 	for i, v := range d {
@@ -131,9 +125,7 @@ func AddDiag(s *Sym, d []float64) {
 
 // AddIdentity sets s = s + c·I.
 func AddIdentity(s *Sym, c float64) {
-	if s.torn() {
-		panic("mat: AddIdentity" + torn)
-	}
+	refuse(s.torn(), "mat: AddIdentity", torn)
 	for i := range s.N {
 		s.Data[i*s.Stride+i] += c
 	}

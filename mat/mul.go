@@ -23,9 +23,7 @@ func MulTransB(dst, a, b *Dense) { multiply("mat: MulTransB", dst, true, 1, a, a
 
 // MulSym sets dst = s·b, for s of order n, b and dst of n × m. 2n²m flops. (BLAS dsymm.)
 func MulSym(dst *Dense, s *Sym, b *Dense) {
-	if dst.Rows != s.N || s.N != b.Rows || dst.Cols != b.Cols {
-		panic("mat: MulSym: dimension mismatch")
-	}
+	refuse(dst.Rows != s.N || s.N != b.Rows || dst.Cols != b.Cols, "mat: MulSym", mismatch)
 	full := s.Lower()
 	noAlias("mat: MulSym", dst, &full, b)
 	g := product{m: s.N, n: b.Cols, k: s.N, alpha: 1, set: true, c: dst.Data, ldc: dst.Stride,
@@ -36,9 +34,7 @@ func MulSym(dst *Dense, s *Sym, b *Dense) {
 func multiply(name string, dst *Dense, set bool, alpha float64, a *Dense, ka kind, b *Dense, kb kind) {
 	m, k := a.as(ka)
 	n, inner := b.as(kb)
-	if dst.Rows != m || k != inner || dst.Cols != n {
-		panic(name + mismatch)
-	}
+	refuse(dst.Rows != m || k != inner || dst.Cols != n, name, mismatch)
 	noAlias(name, dst, a, b)
 	g := product{m: m, n: n, k: k, alpha: alpha, set: set, c: dst.Data, ldc: dst.Stride,
 		a: operand{a.Data, a.Stride, ka}, b: operand{b.Data, b.Stride, kb}}

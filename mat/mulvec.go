@@ -4,9 +4,7 @@ import "stable/mat/kernel"
 
 // MulVec sets dst = a·x. 2mn flops for a of m × n. (BLAS dgemv.)
 func MulVec(dst []float64, a *Dense, x []float64) {
-	if len(dst) != a.Rows || len(x) != a.Cols {
-		panic("mat: MulVec: dimension mismatch")
-	}
+	refuse(len(dst) != a.Rows || len(x) != a.Cols, "mat: MulVec", mismatch)
 	noAliasVec("mat: MulVec", a, a.at(dst) || kernel.SameStart(dst, x))
 	if a.Cols == 0 {
 		clear(dst)
@@ -17,9 +15,7 @@ func MulVec(dst []float64, a *Dense, x []float64) {
 
 // MulVecTrans sets dst = aᵀ·x.
 func MulVecTrans(dst []float64, a *Dense, x []float64) {
-	if len(dst) != a.Cols || len(x) != a.Rows {
-		panic("mat: MulVecTrans: dimension mismatch")
-	}
+	refuse(len(dst) != a.Cols || len(x) != a.Rows, "mat: MulVecTrans", mismatch)
 	noAliasVec("mat: MulVecTrans", a, a.at(dst) || kernel.SameStart(dst, x))
 	if a.Cols > 0 {
 		kernel.MulVecTrans(dst, a.Data, a.Stride, x)
@@ -28,9 +24,7 @@ func MulVecTrans(dst []float64, a *Dense, x []float64) {
 
 // MulVecSym sets dst = s·x. (BLAS dsymv.)
 func MulVecSym(dst []float64, s *Sym, x []float64) {
-	if len(dst) != s.N || len(x) != s.N {
-		panic("mat: MulVecSym: dimension mismatch")
-	}
+	refuse(len(dst) != s.N || len(x) != s.N, "mat: MulVecSym", mismatch)
 	full := s.Lower()
 	noAliasVec("mat: MulVecSym", &full, full.at(dst) || kernel.SameStart(dst, x))
 	kernel.MulVecSym(dst, s.Data, s.Stride, x)
@@ -38,18 +32,14 @@ func MulVecSym(dst []float64, s *Sym, x []float64) {
 
 // Outer sets a = a + alpha·x·yᵀ. 2mn flops for a of m × n. (BLAS dger.)
 func Outer(a *Dense, alpha float64, x, y []float64) {
-	if len(x) != a.Rows || len(y) != a.Cols {
-		panic("mat: Outer: dimension mismatch")
-	}
+	refuse(len(x) != a.Rows || len(y) != a.Cols, "mat: Outer", mismatch)
 	noAliasVec("mat: Outer", a, a.at(x) || a.at(y))
 	kernel.Outer(a.shape(), a.Data, a.Stride, alpha, x, y)
 }
 
 // RankOne sets s = s + alpha·x·xᵀ. n² flops. (BLAS dsyr.)
 func RankOne(s *Sym, alpha float64, x []float64) {
-	if len(x) != s.N {
-		panic("mat: RankOne: dimension mismatch")
-	}
+	refuse(len(x) != s.N, "mat: RankOne", mismatch)
 	full := s.Lower()
 	noAliasVec("mat: RankOne", &full, full.at(x))
 	kernel.Outer(s.shape(), s.Data, s.Stride, alpha, x, x)

@@ -25,9 +25,7 @@ func Norm(x []float64) float64 {
 
 // NormFrob returns ‖a‖_F = √Σ a_ij²; else as Norm.
 func NormFrob(a *Dense) float64 {
-	if a.torn() {
-		panic("mat: NormFrob" + torn)
-	}
+	refuse(a.torn(), "mat: NormFrob", torn)
 	s := kernel.SumSquares(a.shape(), a.Data, a.Stride)
 	if s >= safeLow && s <= safeHigh {
 		return math.Sqrt(s)
@@ -42,9 +40,7 @@ func NormFrob(a *Dense) float64 {
 
 // NormFrobSym returns ‖s‖_F of both triangles, as NormFrob.
 func NormFrobSym(s *Sym) float64 {
-	if s.torn() {
-		panic("mat: NormFrobSym" + torn)
-	}
+	refuse(s.torn(), "mat: NormFrobSym", torn)
 	off, diag := kernel.SumSquares(kernel.Shape{Rows: s.N, Lower: true}, s.Data, s.Stride), 0.0
 	data, step := s.Data, s.Stride+1
 	for at, end := 0, s.N*step; at < end; at += step {
@@ -66,9 +62,7 @@ func NormFrobSym(s *Sym) float64 {
 
 // MaxAbs returns max |a_ij|, 0 without entries, NaN if an entry is NaN.
 func MaxAbs(a *Dense) float64 {
-	if a.torn() {
-		panic("mat: MaxAbs" + torn)
-	}
+	refuse(a.torn(), "mat: MaxAbs", torn)
 	m := 0.0
 	for i := range a.Rows {
 		m = maxAbs(m, a.Row(i))
@@ -78,9 +72,7 @@ func MaxAbs(a *Dense) float64 {
 
 // MaxAbsSym is MaxAbs.
 func MaxAbsSym(s *Sym) float64 {
-	if s.torn() {
-		panic("mat: MaxAbsSym" + torn)
-	}
+	refuse(s.torn(), "mat: MaxAbsSym", torn)
 	m := 0.0
 	for i := range s.N {
 		m = maxAbs(m, s.Row(i))

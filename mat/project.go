@@ -7,9 +7,7 @@ import "math"
 // most 4·mn·eps, eps = 2⁻⁵², apart from underflow. It panics if radius is negative or NaN. 3 flops an entry.
 func ProjectFrob(dst, a *Dense, radius float64) float64 {
 	alike("mat: ProjectFrob", dst, a)
-	if !(radius >= 0) {
-		panic("mat: ProjectFrob: radius is negative or NaN")
-	}
+	refuse(!(radius >= 0), "mat: ProjectFrob", ": radius is negative or NaN")
 	n := NormFrob(a)
 	s := radius / n
 	switch {

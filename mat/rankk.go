@@ -14,9 +14,7 @@ func AddMulTransASym(s *Sym, alpha float64, a, b *Dense) {
 
 func addSym(name string, s *Sym, alpha float64, a, b *Dense, as kind) {
 	n, k := a.as(as)
-	if s.N != n || a.Rows != b.Rows || a.Cols != b.Cols {
-		panic(name + mismatch)
-	}
+	refuse(s.N != n || a.Rows != b.Rows || a.Cols != b.Cols, name, mismatch)
 	full := s.Lower()
 	noAlias(name, &full, a, b)
 	g := product{m: n, n: n, k: k, alpha: alpha, lower: true, c: s.Data, ldc: s.Stride,

@@ -9,30 +9,22 @@ type Sym struct {
 
 // NewSym returns the zero matrix of order n, Stride = n. It panics if n is negative.
 func NewSym(n int) *Sym {
-	if n < 0 {
-		panic("mat: NewSym: negative size")
-	}
+	refuse(n < 0, "mat: NewSym", ": negative size")
 	return &Sym{N: n, Stride: n, Data: make([]float64, times(n, n))}
 }
 
 // SymOf returns the matrix whose lower triangle is that of data, in rows of n, in that memory. It
 // panics if n is negative or len(data) is not n².
 func SymOf(n int, data []float64) *Sym {
-	if n < 0 {
-		panic("mat: SymOf: negative size")
-	}
-	if uint(len(data)) != times(n, n) {
-		panic("mat: SymOf: len(data) is not n²")
-	}
+	refuse(n < 0, "mat: SymOf", ": negative size")
+	refuse(uint(len(data)) != times(n, n), "mat: SymOf", ": len(data) is not n²")
 	return &Sym{N: n, Stride: n, Data: data}
 }
 
 // AsSym returns the matrix of a square a's lower triangle, in a's memory. It panics if a is not
 // square or does not fit its Data.
 func AsSym(a *Dense) Sym {
-	if a.Rows != a.Cols {
-		panic("mat: AsSym: matrix is not square")
-	}
+	refuse(a.Rows != a.Cols, "mat: AsSym", ": matrix is not square")
 	fit("mat: AsSym", a, a, a)
 	return Sym{N: a.Rows, Stride: a.Stride, Data: a.Data}
 }
@@ -75,9 +67,7 @@ func (s *Sym) Row(i int) []float64 {
 
 // View returns the principal submatrix of rows and columns i to i+n−1, in s's memory.
 func (s *Sym) View(i, n int) Sym {
-	if i < 0 || n < 0 || n > s.N-i {
-		panic("mat: Sym.View: block out of range")
-	}
+	refuse(i < 0 || n < 0 || n > s.N-i, "mat: Sym.View", ": block out of range")
 	full := s.Lower()
 	fit("mat: Sym.View", &full, &full, &full)
 	v := full.View(i, i, n, n)

@@ -40,9 +40,7 @@ func SolveLower(dst, l, b *Dense) { solve("mat: SolveLower", dst, l, along, true
 func SolveLowerTrans(dst, l, b *Dense) { solve("mat: SolveLowerTrans", dst, l, across, false, b) }
 
 func solve(name string, dst, t *Dense, k kind, lower bool, b *Dense) {
-	if t.Rows != t.Cols || b.Rows != t.Rows {
-		panic(name + mismatch)
-	}
+	refuse(t.Rows != t.Cols || b.Rows != t.Rows, name, mismatch)
 	alike(name, dst, b)
 	noAlias(name, dst, t, t)
 	Copy(dst, b)
@@ -52,9 +50,7 @@ func solve(name string, dst, t *Dense, k kind, lower bool, b *Dense) {
 }
 
 func copyVec(name string, dst []float64, t *Dense, b []float64) {
-	if t.Rows != t.Cols || len(dst) != t.Rows || len(b) != t.Rows {
-		panic(name + mismatch)
-	}
+	refuse(t.Rows != t.Cols || len(dst) != t.Rows || len(b) != t.Rows, name, mismatch)
 	noAliasVec(name, t, t.at(dst))
 	copy(dst, b)
 }

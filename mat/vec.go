@@ -4,25 +4,19 @@ import "stable/mat/kernel"
 
 // Dot returns xᵀy. 2n flops.
 func Dot(x, y []float64) float64 {
-	if len(x) != len(y) {
-		panic("mat: Dot: dimension mismatch")
-	}
+	refuse(len(x) != len(y), "mat: Dot", mismatch)
 	return kernel.Dot(x, y)
 }
 
 // Axpy sets y = y + alpha·x; x may be y. 2n flops.
 func Axpy(y []float64, alpha float64, x []float64) {
-	if len(x) != len(y) {
-		panic("mat: Axpy: dimension mismatch")
-	}
+	refuse(len(x) != len(y), "mat: Axpy", mismatch)
 	kernel.Axpy(y, alpha, x)
 }
 
 // RecurVec sets d = now + (1−tau)·(d − old). Operands may be one vector. 4n flops.
 func RecurVec(d []float64, tau float64, old, now []float64) {
-	if len(old) != len(d) || len(now) != len(d) {
-		panic("mat: RecurVec: dimension mismatch")
-	}
+	refuse(len(old) != len(d) || len(now) != len(d), "mat: RecurVec", mismatch)
 	for i, v := range now {
 		d[i] = v + (1-tau)*(d[i]-old[i])
 	}
