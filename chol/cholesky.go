@@ -19,11 +19,13 @@ type Cholesky struct {
 	vec   kernel.Upper
 }
 
-func (c *Cholesky) need(none string) {
-	if !c.valid {
-		panic(none)
+func refuse(when bool, name, why string) {
+	if when {
+		panic(name + why)
 	}
 }
+
+func (c *Cholesky) need(none string) { refuse(!c.valid, none, "") }
 
 // Valid reports whether c holds a factor.
 func (c *Cholesky) Valid() bool { return c.valid }
@@ -40,12 +42,8 @@ func (c *Cholesky) Order() int {
 func (c *Cholesky) LTo(dst *mat.Dense) {
 	c.need("chol: LTo: no factor")
 	n := c.f.Rows
-	if dst.Rows != n || dst.Cols != n {
-		panic("chol: LTo: dimension mismatch")
-	}
-	if kernel.Torn(n, n, dst.Stride) {
-		panic("chol: LTo" + kernel.MsgTorn)
-	}
+	refuse(dst.Rows != n || dst.Cols != n, "chol: LTo", ": dimension mismatch")
+	refuse(kernel.Torn(n, n, dst.Stride), "chol: LTo", kernel.MsgTorn)
 	c.needUpper()
 	for i := range n {
 		d := dst.Row(i)

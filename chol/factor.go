@@ -17,9 +17,7 @@ func (c *Cholesky) FactorShifted(a *mat.Sym, shift float64) error {
 }
 
 func (c *Cholesky) factorShifted(name string, a *mat.Sym, shift float64) error {
-	if kernel.Torn(a.N, a.N, a.Stride) {
-		panic(name + kernel.MsgTorn)
-	}
+	refuse(kernel.Torn(a.N, a.N, a.Stride), name, kernel.MsgTorn)
 	c.reset(a.N)
 	if p, d := c.factor(a, shift); p < a.N {
 		return &NotPosDefError{Pivot: p, Value: d}
@@ -41,9 +39,7 @@ func (c *Cholesky) factor(a *mat.Sym, shift float64) (pivot int, value float64) 
 // neither the diagonal nor Gershgorin's discs (Golub, Van Loan 7.2.1) decide. a is only read. A
 // matrix or shift not finite gives false. c holds no factor afterwards. At most n³/3 flops.
 func (c *Cholesky) PosDef(a *mat.Sym, shift float64) bool {
-	if kernel.Torn(a.N, a.N, a.Stride) {
-		panic("chol: PosDef" + kernel.MsgTorn)
-	}
+	refuse(kernel.Torn(a.N, a.N, a.Stride), "chol: PosDef", kernel.MsgTorn)
 	c.reset(a.N)
 	if a.N > 4 {
 		for at, step := 0, a.Stride+1; at < a.N*step; at += step {

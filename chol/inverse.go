@@ -9,12 +9,8 @@ import (
 // (LAPACK dpotri.) To apply A⁻¹, SolveVec is cheaper and more accurate.
 func (c *Cholesky) Inverse(dst *mat.Sym) {
 	c.need("chol: Inverse: no factor")
-	if dst.N != c.f.Rows {
-		panic("chol: Inverse: dimension mismatch")
-	}
-	if kernel.Torn(dst.N, dst.N, dst.Stride) {
-		panic("chol: Inverse" + kernel.MsgTorn)
-	}
+	refuse(dst.N != c.f.Rows, "chol: Inverse", ": dimension mismatch")
+	refuse(kernel.Torn(dst.N, dst.N, dst.Stride), "chol: Inverse", kernel.MsgTorn)
 	c.needUpper()
 	c.invertTrans(dst)
 	c.square(dst)

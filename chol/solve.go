@@ -9,9 +9,7 @@ import (
 // flops. (LAPACK dpotrs.)
 func (c *Cholesky) SolveVec(dst, b []float64) {
 	c.need("chol: SolveVec: no factor")
-	if len(dst) != c.f.Rows || len(b) != c.f.Rows {
-		panic("chol: SolveVec: dimension mismatch")
-	}
+	refuse(len(dst) != c.f.Rows || len(b) != c.f.Rows, "chol: SolveVec", ": dimension mismatch")
 	copy(dst, b)
 	if c.lower {
 		kernel.SolveLower(dst, c.f.Data, c.f.Stride)
@@ -25,15 +23,11 @@ func (c *Cholesky) SolveVec(dst, b []float64) {
 // Solve is SolveVec for the columns of b, n × m: dst = A⁻¹·B. Sizes that do not match panic, too. 2n²·m flops.
 func (c *Cholesky) Solve(dst, b *mat.Dense) {
 	c.need("chol: Solve: no factor")
-	if b.Rows != c.f.Rows || dst.Rows != b.Rows || dst.Cols != b.Cols {
-		panic("chol: Solve: dimension mismatch")
-	}
-	if kernel.Torn(b.Rows, b.Cols, min(b.Stride, dst.Stride)) {
-		panic("chol: Solve" + kernel.MsgTorn)
-	}
-	if dst.Stride != b.Stride && b.Rows > 1 && b.Cols > 0 && kernel.SameStart(dst.Data, b.Data) {
-		panic("chol: Solve" + kernel.MsgShared)
-	}
+	refuse(b.Rows != c.f.Rows || dst.Rows != b.Rows || dst.Cols != b.Cols,
+		"chol: Solve", ": dimension mismatch")
+	refuse(kernel.Torn(b.Rows, b.Cols, min(b.Stride, dst.Stride)), "chol: Solve", kernel.MsgTorn)
+	refuse(dst.Stride != b.Stride && b.Rows > 1 && b.Cols > 0 && kernel.SameStart(dst.Data, b.Data),
+		"chol: Solve", kernel.MsgShared)
 	if c.lower {
 		mat.SolveLower(dst, &c.f, b)
 		mat.SolveLowerTrans(dst, &c.f, dst)

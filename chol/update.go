@@ -8,9 +8,7 @@ import "math"
 func (c *Cholesky) Update(x []float64) error {
 	c.need("chol: Update: no factor")
 	n := c.f.Rows
-	if len(x) != n {
-		panic("chol: Update: dimension mismatch")
-	}
+	refuse(len(x) != n, "chol: Update", ": dimension mismatch")
 	for i, v := range x {
 		if d := v * v; !(d <= math.MaxFloat64) {
 			return &NotPosDefError{Pivot: i, Value: d}
@@ -41,9 +39,7 @@ func (c *Cholesky) Update(x []float64) error {
 func (c *Cholesky) Downdate(x []float64) error {
 	c.need("chol: Downdate: no factor")
 	n := c.f.Rows
-	if len(x) != n {
-		panic("chol: Downdate: dimension mismatch")
-	}
+	refuse(len(x) != n, "chol: Downdate", ": dimension mismatch")
 	// A − xxᵀ = Uᵀ(I − ppᵀ)U, Uᵀp = x: its block of order k is definite if rest = 1 − ‖p[:k]‖² > 0.
 	p, cs := c.work[:n], c.work[n:2*n]
 	c.forward(p, x)

@@ -45,9 +45,7 @@ func (e *Jacobi) FactorValues(a *mat.Sym) error {
 }
 
 func (e *Jacobi) factor(name string, a *mat.Sym, vectors bool) error {
-	if kernel.Torn(a.N, a.N, a.Stride) {
-		panic(name + kernel.MsgTorn)
-	}
+	refuse(kernel.Torn(a.N, a.N, a.Stride), name, kernel.MsgTorn)
 	e.d, e.known, e.want = e.d[:0], false, vectors
 	m, err := maxAbs(a)
 	if err != nil {
@@ -83,9 +81,7 @@ func (e *Jacobi) Values() []float64 { return e.d }
 
 // VectorsT returns Vᵀ, n × n, in e's memory. It panics after FactorValues or a failure.
 func (e *Jacobi) VectorsT() *mat.Dense {
-	if !e.known {
-		panic("eig: Jacobi.VectorsT: no vectors")
-	}
+	refuse(!e.known, "eig: Jacobi.VectorsT", ": no vectors")
 	return &e.vt
 }
 

@@ -38,9 +38,7 @@ func (e *Symmetric) FactorValues(a *mat.Sym) error {
 }
 
 func (e *Symmetric) factorValues(name string, a *mat.Sym) error {
-	if kernel.Torn(a.N, a.N, a.Stride) {
-		panic(name + kernel.MsgTorn)
-	}
+	refuse(kernel.Torn(a.N, a.N, a.Stride), name, kernel.MsgTorn)
 	e.values, e.known = e.values[:0], false
 	m, err := maxAbs(a)
 	if err != nil {
@@ -83,8 +81,6 @@ func (e *Symmetric) Values() []float64 { return e.values }
 
 // VectorsT returns Vᵀ, n × n, in e's memory. It panics after FactorValues or a failure.
 func (e *Symmetric) VectorsT() *mat.Dense {
-	if !e.known {
-		panic("eig: Symmetric.VectorsT: no vectors")
-	}
+	refuse(!e.known, "eig: Symmetric.VectorsT", ": no vectors")
 	return &e.z
 }

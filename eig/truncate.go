@@ -57,15 +57,10 @@ type Truncator struct {
 // ErrNotFinite (a or mu), ErrNoConvergence (never seen); dst is then as before. It panics if the orders differ.
 // Costs and errors: the package comment. Higham, Linear Algebra Appl. 103 (1988), theorem 2.1, shifted by mu.
 func (t *Truncator) Truncate(dst, a *mat.Sym, mu float64) (Report, error) {
-	if dst.N != a.N {
-		panic("eig: Truncator.Truncate: dimension mismatch")
-	}
-	if kernel.Torn(a.N, a.N, min(a.Stride, dst.Stride)) {
-		panic("eig: Truncator.Truncate" + kernel.MsgTorn)
-	}
-	if dst.Stride != a.Stride && a.N > 1 && kernel.SameStart(dst.Data, a.Data) {
-		panic("eig: Truncator.Truncate" + kernel.MsgShared)
-	}
+	refuse(dst.N != a.N, "eig: Truncator.Truncate", ": dimension mismatch")
+	refuse(kernel.Torn(a.N, a.N, min(a.Stride, dst.Stride)), "eig: Truncator.Truncate", kernel.MsgTorn)
+	refuse(dst.Stride != a.Stride && a.N > 1 && kernel.SameStart(dst.Data, a.Data),
+		"eig: Truncator.Truncate", kernel.MsgShared)
 	t.made, t.factored = false, false
 	if !mat.IsFinite(mu) {
 		return Report{}, &NotFiniteError{I: -1, J: -1, Value: mu}
@@ -274,9 +269,7 @@ func (t *Truncator) Solve(dst, b *mat.Dense) error {
 }
 
 func (t *Truncator) factor(none string) error {
-	if !t.made {
-		panic(none)
-	}
+	refuse(!t.made, none, "")
 	if t.factored {
 		return nil
 	}

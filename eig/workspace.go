@@ -51,6 +51,12 @@ func resize(d *mat.Dense, rows, cols int) {
 
 func resizeSym(s *mat.Sym, n int) { *s = mat.Sym{N: n, Stride: n, Data: grow(s.Data, n*n)} }
 
+func refuse(when bool, name, why string) {
+	if when {
+		panic(name + why)
+	}
+}
+
 // grow returns x with length n, not cleared.
 func grow(x []float64, n int) []float64 {
 	if cap(x) < n {
