@@ -108,30 +108,22 @@ func convexRows(p *quadratic.Problem) []*row {
 	fall := func(c, p float64) bilevel.Schedule { return bilevel.Power{C: c, K0: shift, P: p} }
 	a, b := []float64{0.5, 1, 2, 4}, []float64{1, 2, 4, 8}
 	return []*row{
-		{
-			name: "STABLE-paper", claims: [2]float64{1, 1}, orders: "α = a/(k+10), β = τ = b/(k+10)",
+		{name: "STABLE-paper", claims: [2]float64{1, 1}, orders: "α = a/(k+10), β = τ = b/(k+10)",
 			alpha: a, beta: b, steps: [3]int{10, 100000, 16000}, samples: two,
-			method: func(a, b float64, _ int) bilevel.Method { return plainSTABLE(p, fall(a, 1), fall(b, 1), fall(b, 1)) },
-		},
-		{
-			name: "STABLE", orders: "its defaults, of order k^(−1/2)", steps: [3]int{10, 400000, 16000},
-			samples: two, method: defaultSTABLE(p),
-		},
-		{
-			name: "BSA", claims: [2]float64{1, 2}, orders: "α = a/(k+10), t_k = k+1 inner steps b/(t+10)",
+			method: func(a, b float64, _ int) bilevel.Method { return plainSTABLE(p, fall(a, 1), fall(b, 1), fall(b, 1)) }},
+		{name: "STABLE", orders: "its defaults, of order k^(−1/2)", steps: [3]int{10, 400000, 16000},
+			samples: two, method: defaultSTABLE(p)},
+		{name: "BSA", claims: [2]float64{1, 2}, orders: "α = a/(k+10), t_k = k+1 inner steps b/(t+10)",
 			alpha: a, beta: b, steps: [3]int{10, 4000, 1000},
 			method: func(a, b float64, _ int) bilevel.Method {
 				return method.BSA{Alpha: fall(a, 1), Beta: fall(b, 1), Inner: bilevel.Power{C: 1, P: -1}, Neumann: series0}
 			},
-			samples: func(k int) float64 { return float64(k)*float64(k)/2 + float64(k)*(2+terms(k)/2) },
-		},
-		{
-			name: "TTSA", claims: [2]float64{1.5, 1.5}, orders: "α = a/(k+10), β = b/(k+10)^(2/3)",
+			samples: func(k int) float64 { return float64(k)*float64(k)/2 + float64(k)*(2+terms(k)/2) }},
+		{name: "TTSA", claims: [2]float64{1.5, 1.5}, orders: "α = a/(k+10), β = b/(k+10)^(2/3)",
 			alpha: a, beta: a, steps: [3]int{10, 100000, 16000}, samples: neumann,
 			method: func(a, b float64, _ int) bilevel.Method {
 				return method.TTSA{Alpha: fall(a, 1), Beta: fall(b, 2./3), Neumann: series0}
-			},
-		},
+			}},
 	}
 }
 
@@ -141,35 +133,26 @@ func nonconvexRows(p *quadratic.Problem) []*row {
 	}
 	a, b, small := []float64{0.5, 1, 2, 4}, []float64{0.25, 0.5, 1, 2}, []float64{0.1, 0.2, 0.4, 0.8}
 	return []*row{
-		{
-			name: "STABLE-paper", horizon: true, claims: [2]float64{2, 2},
+		{name: "STABLE-paper", horizon: true, claims: [2]float64{2, 2},
 			orders: "α = a·K^(−1/2), β = b·K^(−1/2), τ = K^(−1/2)",
 			alpha:  a, beta: b, steps: [3]int{16, 1000000, 16384}, samples: two,
 			method: func(a, b float64, k int) bilevel.Method {
 				return plainSTABLE(p, power(a, k, 0.5), power(b, k, 0.5), power(1, k, 0.5))
-			},
-		},
-		{
-			name: "STABLE", claims: [2]float64{2, 2}, orders: "its defaults, of order k^(−1/2)",
-			steps: [3]int{16, 1000000, 16384}, samples: two, method: defaultSTABLE(p),
-		},
-		{
-			name: "BSA", horizon: true, claims: [2]float64{2, 3}, orders: "α = a·K^(−1/2), t_k = √(k+1) inner steps b/(t+2)",
+			}},
+		{name: "STABLE", claims: [2]float64{2, 2}, orders: "its defaults, of order k^(−1/2)",
+			steps: [3]int{16, 1000000, 16384}, samples: two, method: defaultSTABLE(p)},
+		{name: "BSA", horizon: true, claims: [2]float64{2, 3}, orders: "α = a·K^(−1/2), t_k = √(k+1) inner steps b/(t+2)",
 			alpha: a, beta: a, steps: [3]int{6, 400000, 8192},
 			method: func(a, b float64, k int) bilevel.Method {
 				return method.BSA{Alpha: power(a, k, 0.5), Beta: bilevel.Power{C: b, K0: 2, P: 1}, Neumann: series0}
 			},
-			samples: func(k int) float64 { return 2./3*math.Pow(float64(k), 1.5) + float64(k)*(2+terms(k)/2) },
-		},
-		{
-			name: "TTSA", horizon: true, claims: [2]float64{2.5, 2.5}, orders: "α = a·K^(−3/5), β = b·K^(−2/5)",
+			samples: func(k int) float64 { return 2./3*math.Pow(float64(k), 1.5) + float64(k)*(2+terms(k)/2) }},
+		{name: "TTSA", horizon: true, claims: [2]float64{2.5, 2.5}, orders: "α = a·K^(−3/5), β = b·K^(−2/5)",
 			alpha: a, beta: b, steps: [3]int{16, 2000000, 16384}, samples: neumann,
 			method: func(a, b float64, k int) bilevel.Method {
 				return method.TTSA{Alpha: power(a, k, 0.6), Beta: power(b, k, 0.4), Neumann: series0}
-			},
-		},
-		{
-			name: "stocBiO", horizon: true, claims: [2]float64{2, 2}, orders: "α = a, β = b, batches of K/4, 5 inner steps",
+			}},
+		{name: "stocBiO", horizon: true, claims: [2]float64{2, 2}, orders: "α = a, β = b, batches of K/4, 5 inner steps",
 			alpha: small, beta: small, steps: [3]int{4, 3200, 256}, batch: func(k int) int { return (k + 3) / 4 },
 			method: func(a, b float64, k int) bilevel.Method {
 				series := series0
@@ -179,8 +162,7 @@ func nonconvexRows(p *quadratic.Problem) []*row {
 			samples: func(k int) float64 {
 				n, q := float64(k), terms(k)-1
 				return n * float64((k+3)/4) * (2 + stocInner + q*neumannL/lowerMu) // Σ_j Q(1 − μ/L)^j ≤ Q·L/μ
-			},
-		},
+			}},
 	}
 }
 
