@@ -44,9 +44,7 @@ func worth(t *testing.T, rows, matter int, seed uint64) string {
 // Where features differ in worth, resamples choose the ladder, and the average is better on the test rows;
 // where they do not, one weight; where nothing matters, the constant.
 func TestTuneChooses(t *testing.T) {
-	if testing.Short() {
-		t.Skip("long")
-	}
+	long(t)
 	m, _, stdout := tuneWith(t, worth(t, 600, 3, 2), worth(t, 4000, 3, 102))
 	assert.Less(t, m.Results[0].Share+m.Results[1].Share, 0.05, stdout)
 	assert.Less(t, m.Choice.Difference, -m.Choice.Error)
@@ -205,9 +203,7 @@ func searchOn(t *testing.T, o options, path string) *search {
 }
 
 func TestTuneStartsFromSingle(t *testing.T) {
-	if testing.Short() {
-		t.Skip("long")
-	}
+	long(t)
 	o := options{Seed: 1, Steps: 100, Lo: 1e-5, Hi: 10, Loss: "logistic", Solver: solverSAA}
 	run := searchOn(t, o, cancer)
 	require.NoError(t, run.run(context.Background(), kit.Terminal{}))

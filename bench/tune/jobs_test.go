@@ -36,10 +36,14 @@ func refuses(t *testing.T, status int, want string, args ...string) {
 	assert.Contains(t, stdout+stderr, want)
 }
 
-func TestMainJob(t *testing.T) {
+func long(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long")
 	}
+}
+
+func TestMainJob(t *testing.T) {
+	long(t)
 	dir := t.TempDir()
 	stdout, stderr := ok(t, "-out", dir)
 	assert.Empty(t, stderr)
@@ -278,9 +282,7 @@ func linear(n int, seed uint64) string {
 }
 
 func TestTune(t *testing.T) {
-	if testing.Short() {
-		t.Skip("long")
-	}
+	long(t)
 	m, path, stdout := tuneWith(t, cancer, "-folds", "5")
 	for _, want := range []string{
 		"569 rows", "427 to train and choose on, in 5 folds × 1; 142 for the test", `"benign" and "malignant"`, "solver   exact", "intercept free",

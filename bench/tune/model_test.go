@@ -37,9 +37,7 @@ func withoutLast(text string) string {
 
 // model.json predicts for rows as in the file what the fitted model does for the prepared ones.
 func TestTuneRoundTrip(t *testing.T) {
-	if testing.Short() {
-		t.Skip("long")
-	}
+	long(t)
 	sparse, rng := "", rand.New(rand.NewPCG(3, 1))
 	for range 40 {
 		sparse += fmt.Sprintf("1 1:%v\n2 1:%v\n", rng.NormFloat64(), 1+rng.NormFloat64())
@@ -325,9 +323,7 @@ func ranked(score []float64, wrong []bool) float64 {
 
 // With 35 % of the labels flipped, the rows that hurt come first, before the order of self-confidence.
 func TestClean(t *testing.T) {
-	if testing.Short() {
-		t.Skip("long")
-	}
+	long(t)
 	const set, rows, classes, dim = 21, 2000, 3, 5
 	path, wrong := groupsOfRows(t, set, 2, rows, classes, dim, 0.35)
 	truth, _ := groupsOfRows(t, set, 2, rows, classes, dim, 0)
