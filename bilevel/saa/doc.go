@@ -36,7 +36,7 @@
 //	         on streams, if f alone knows x_i, the most that √(mean f_x²)/|f_xx| was, or a step past its minimum; not if x_i is rounding
 //	The step
 //	mayMove  x_i is free if no bound holds it and more than 3 groups know it; an open one does not go on down a flat,
-//	         its effect on y* 4/N of what it counts as, for less than stat or 2⁻⁴⁰ of F's largest scale, or with |h_i| < σ_i, as the set leaves h
+//	         its effect on y* 4/N of what it counts as, for less than stat or 2⁻³⁶ of F's largest scale, or with |h_i| < σ_i, as the set leaves h
 //	         on a step's way (along)
 //	metric   M = |B| of the free entries, in units ℓ
 //	find     s = argmin hᵀs + ½sᵀMs  over x + s in X,  |s_i| ≤ Δℓ_i·min(1, |h_i|/σ_i);

@@ -180,7 +180,7 @@ func (m *newton) sees() bool {
 func (m *newton) mayMove() {
 	c, p := m.curve, m.now
 	c.free, m.scaleF = c.free[:0], m.scaleF/2 // a start may be far
-	lose, rest := float64(m.n()), max(m.lastStat, 0x1p-40*m.mostF)
+	lose, rest := float64(m.n()), max(m.lastStat, 0x1p-36*m.mostF)
 	if m.whole() {
 		lose = 0x1p10
 	}
