@@ -244,7 +244,7 @@ func TestTuneDifference(t *testing.T) {
 	assert.InEpsilon(t, 1/math.Sqrt2, deviation, 1e-12, "kin")
 }
 
-// One Hessian serves all weights, on the next rung, too, as long as no feature is dropped for good.
+// One Hessian serves all weights, until a feature is dropped.
 func TestClimberKeepsItsHessian(t *testing.T) {
 	for _, loss := range []string{"logistic", "squared"} {
 		run := searchOn(t, options{Seed: 1, Lo: 1e-5, Hi: 10, Loss: loss}, worth(t, 300, 5, 2))
@@ -263,7 +263,7 @@ func TestClimberKeepsItsHessian(t *testing.T) {
 	}
 }
 
-// With features not fewer than rows, the climber solves in coordinates of the rows, to the same end.
+// Coordinates of the rows lead to the same end.
 func TestClimberRotates(t *testing.T) {
 	for _, loss := range []string{"logistic", "squared"} {
 		o := options{Seed: 1, Lo: 1e-3, Hi: 1e5, Loss: loss}

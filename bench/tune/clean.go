@@ -17,7 +17,7 @@ import (
 )
 
 const (
-	cleaningRidge = 1e-4 // of the model that is handed out: log p of true labels is lost sooner than p of noisy ones
+	cleaningRidge = 1e-4 // handed out: true labels' log p is lost sooner than noisy ones' p
 	cleaningSteps = 40
 	shownRows     = 10
 	fewRows       = 200

@@ -247,10 +247,7 @@ func split(d *data.Data, kin []int, regression bool, parts int, seed, key uint64
 		}
 		return []*data.Data{d.Subset(in), d.Subset(out)}, nil
 	}
-	if regression {
-		return d.Split(seed, float64(parts-1), 1)
-	}
-	return d.SplitStratified(seed, float64(parts-1), 1)
+	return either(regression, d.Split, d.SplitStratified)(seed, float64(parts-1), 1)
 }
 
 func (s *dataSet) prepare(parts []*data.Data, regression bool) error {

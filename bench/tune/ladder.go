@@ -20,6 +20,7 @@ const (
 	leastWeight = 1e-10
 	idleGain    = 0.05 // of the held-out loss's standard error, for which work goes on
 	idleRungs   = 3    // without a gain in held-out loss end the search
+	tooFar      = 4    // standard errors of loss end a rung; half: 0.93 of the CPU; twice: 1.2
 )
 
 type fold struct {
@@ -35,13 +36,10 @@ func (t *search) climbers() (list []fold, err error) {
 	}
 	for k := range t.Folds * t.repeats {
 		in, out := t.folds(k / t.Folds)
-		c, err := t.newClimber(t.design.Subset(in[k%t.Folds]))
-		if err != nil {
-			return nil, err
-		}
-		list = append(list, fold{c, out[k%t.Folds], t.design.Subset(out[k%t.Folds])})
+		c, failed := t.newClimber(t.design.Subset(in[k%t.Folds]))
+		list, err = append(list, fold{c, out[k%t.Folds], t.design.Subset(out[k%t.Folds])}), cmp.Or(err, failed)
 	}
-	return list, nil
+	return list, err
 }
 
 func (t *search) folds(repeat int) (in, out [][]int) {
@@ -163,11 +161,8 @@ func hashRow(h *maphash.Hash, d *data.Data, i int, label float64) uint64 {
 
 func (t *search) runExact(ctx context.Context, p *kit.Progress) error {
 	folds, err := t.climbers()
-	if err != nil {
-		return err
-	}
-	all, err := t.newClimber(t.design)
-	if err != nil {
+	all, failed := t.newClimber(t.design)
+	if err := cmp.Or(err, failed); err != nil {
 		return err
 	}
 	lambdas, best, idle := []float64{dropped}, 0, idleRungs
@@ -243,32 +238,32 @@ func (t *search) try(ctx context.Context, r *result, folds []fold, all *climber,
 	for _, lambda := range lambdas {
 		list = append(list, candidate{of: r, lambda: lambda, losses: make([]float64, rows/t.repeats)})
 	}
-	held := make([][][]float64, len(folds)+1)
-	err = kit.Parallel(len(folds)+1, func(i int) error {
-		c, share := all, t.trainingShare()
-		if i > 0 {
-			c, share = folds[i-1].climber, 1
-		}
-		for j := len(lambdas) - 1; j >= 0; j-- {
-			if err := cmp.Or(context.Cause(ctx), c.fit(lambdas[j]*share)); err != nil {
-				return err
+	held, mean := make([][]float64, len(folds)), make([]float64, len(list))
+	for j := len(lambdas) - 1; j >= 0; j-- {
+		err = kit.Parallel(len(folds)+1, func(i int) error {
+			c, share := all, t.trainingShare()
+			if i > 0 {
+				c, share = folds[i-1].climber, 1
 			}
-			if i == 0 {
+			err := cmp.Or(context.Cause(ctx), c.fit(lambdas[j]*share))
+			if err == nil && i == 0 {
 				list[j].weights, list[j].y = slices.Clone(c.weights), slices.Clone(c.y)
-				continue
+			} else if err == nil {
+				held[i-1] = t.lossesOf(folds[i-1].held, c.y)
 			}
-			held[i] = append(held[i], t.lossesOf(folds[i-1].held, c.y))
-		}
-		return nil
-	})
-	for i, lists := range held {
-		for j, losses := range lists {
+			return err
+		})
+		for i, losses := range held {
 			for k, l := range losses {
-				list[len(list)-1-j].losses[folds[i-1].rows[k]] += l / float64(t.repeats)
+				list[j].losses[folds[i].rows[k]] += l / float64(t.repeats)
 			}
+		}
+		mean[j], _ = meanOf(list[j].losses)
+		if d, e := difference(list[j].losses, list[j+least(mean[j:])].losses); err != nil || d > tooFar*e {
+			return list[j:], err
 		}
 	}
-	return list, err
+	return list, nil
 }
 
 func least(values []float64) int { return slices.Index(values, slices.Min(values)) }
@@ -283,7 +278,7 @@ type candidate struct {
 }
 
 // bag picks a candidate on each of many resamples, drawn with replacement, of the held-out rows: bagging of
-// the choice (Breiman, Machine Learning 24, 1996; Efron, J. Am. Stat. Assoc. 109, 2014). It is the best of
+// the choice (Breiman, Machine Learning 24, 1996). It is the best of
 // the first result whose best is within margin standard errors of the least loss, for a constant at most
 // half of one. A row is judged by the picks of the resamples without it.
 func bag(list []candidate, seed uint64, margin float64) (picked [resamples]*candidate, losses []float64) {
@@ -325,8 +320,7 @@ func bag(list []candidate, seed uint64, margin float64) (picked [resamples]*cand
 }
 
 // average returns the mean of the models that bag picks. It is judged by the mean of their losses: no
-// less than the loss of their mean. Its weights are inverses of mean inverses: of the variances that a
-// coefficient has before the data.
+// less than the loss of their mean. Its weights are inverses of mean inverses.
 func (t *search) average() *result {
 	margin := 0.5
 	if !t.folded() { // the held-out losses leave out the chance in the training rows

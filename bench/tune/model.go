@@ -198,10 +198,7 @@ func isFinite(values ...float64) bool { return mat.NotFinite(values) < 0 }
 
 func (m *model) names() []string {
 	list := kit.Map(m.Features, func(f feature) string { return f.Name })
-	if strings.Join(list, "") == "" {
-		return nil
-	}
-	return list
+	return either(strings.Join(list, "") == "", nil, list)
 }
 
 func (m *model) scores(d *data.Data) []float64 {

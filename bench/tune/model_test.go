@@ -371,8 +371,10 @@ func TestClimberClasses(t *testing.T) {
 	train, _ := groupsOfRows(t, 31, 2, 240, 3, 4, 0.1)
 	wide, _ := groupsOfRows(t, 31, 2, 60, 3, 60, 0)
 	o := options{Seed: 1, Lo: 1e-5, Hi: 1, Loss: "logistic"}
-	run := searchOn(t, o, wide)
+	run, noisy := searchOn(t, o, wide), searchOn(t, o, worth(t, 80, 0, 5))
 	assert.Equal(t, []int{5, 8}, []int{run.Folds, run.repeats}, "quick")
+	require.NoError(t, noisy.run(context.Background(), kit.Terminal{}))
+	assert.Greater(t, noisy.candidates[1].lambda, 1e-4, "less is far worse")
 	many, run := searchOn(t, o, train), searchOn(t, o, train)
 	many.design, many.Folds, many.Solver = data.Join(slices.Repeat([]*data.Data{many.design}, 1000)...), 0, solverAuto
 	require.NoError(t, many.plan())

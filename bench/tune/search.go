@@ -1,6 +1,7 @@
 package tune
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -195,8 +196,7 @@ func (t *search) method() *engine { return t.engine }
 func (t *search) chosen() *result { return t.results[t.choice.index] }
 
 // trainingShare is the share of the design rows that trains a model of the search. It multiplies the
-// weights for the model of all, which keeps the prior: of a mean over n rows, λ is one of precision 2nλ
-// (Bishop, Pattern Recognition and Machine Learning, section 3.3.1).
+// weights for the model of all, which keeps the prior: of a mean over n rows, λ is one of precision 2nλ.
 func (t *search) trainingShare() float64 {
 	if t.folded() {
 		return 1 - 1/float64(t.Folds)
@@ -369,12 +369,9 @@ func bestSingle(ctx context.Context, p *hyperopt.Problem, lo, hi float64) (best 
 	p, best.f = p.Clone(), math.Inf(1)
 	x, y := vectors(p)
 	for _, lambda := range kit.Ratios(lo, hi, gridSize(p)) {
-		if ctx.Err() != nil {
-			return best, context.Cause(ctx)
-		}
 		p.Uniform(x, lambda)
 		f, err := p.ObjectiveFrom(nil, y, x)
-		if err != nil {
+		if err = cmp.Or(context.Cause(ctx), err); err != nil {
 			return best, err
 		}
 		if f < best.f {
