@@ -373,6 +373,9 @@ func TestClimberClasses(t *testing.T) {
 	o := options{Seed: 1, Lo: 1e-5, Hi: 1, Loss: "logistic"}
 	run, noisy := searchOn(t, o, wide), searchOn(t, o, worth(t, 80, 0, 5))
 	assert.Equal(t, []int{5, 8}, []int{run.Folds, run.repeats}, "quick")
+	c := kit.Must(run.newClimber(run.design))
+	require.NoError(t, c.fit(0.1))
+	assert.Equal(t, []int{0, 0, 0}, c.like)
 	require.NoError(t, noisy.run(context.Background(), kit.Terminal{}))
 	assert.Greater(t, noisy.candidates[1].lambda, 1e-4, "less is far worse")
 	many, run := searchOn(t, o, train), searchOn(t, o, train)
