@@ -37,6 +37,7 @@ func (t *search) climbers() (list []fold, err error) {
 	for k := range t.Folds * t.repeats {
 		in, out := t.folds(k / t.Folds)
 		c, failed := t.newClimber(t.design.Subset(in[k%t.Folds]))
+		c.enough = ofFolds
 		list, err = append(list, fold{c, out[k%t.Folds], t.design.Subset(out[k%t.Folds])}), cmp.Or(err, failed)
 	}
 	return list, err
@@ -231,7 +232,7 @@ func rungName(n int) string {
 }
 
 func (t *search) try(ctx context.Context, r *result, folds []fold, all *climber, lambdas []float64) (list []candidate, err error) {
-	rows := 0
+	rows, each := 0, append([]fold{{climber: all}}, folds...)
 	for _, f := range folds {
 		rows += len(f.rows)
 	}
@@ -240,16 +241,13 @@ func (t *search) try(ctx context.Context, r *result, folds []fold, all *climber,
 	}
 	held, mean := make([][]float64, len(folds)), make([]float64, len(list))
 	for j := len(lambdas) - 1; j >= 0; j-- {
-		err = kit.Parallel(len(folds)+1, func(i int) error {
-			c, share := all, t.trainingShare()
-			if i > 0 {
-				c, share = folds[i-1].climber, 1
-			}
+		err = kit.Parallel(len(each), func(i int) error {
+			c, share := each[i], either(i > 0, 1, t.trainingShare())
 			err := cmp.Or(context.Cause(ctx), c.fit(lambdas[j]*share))
 			if err == nil && i == 0 {
 				list[j].weights, list[j].y = slices.Clone(c.weights), slices.Clone(c.y)
 			} else if err == nil {
-				held[i-1] = t.lossesOf(folds[i-1].held, c.y)
+				held[i-1] = t.lossesOf(c.held, c.y)
 			}
 			return err
 		})

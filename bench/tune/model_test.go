@@ -376,6 +376,7 @@ func TestClimberClasses(t *testing.T) {
 	c := kit.Must(run.newClimber(run.design))
 	require.NoError(t, c.fit(0.1))
 	assert.Equal(t, []int{0, 0, 0}, c.like)
+	assert.Equal(t, ofFolds, kit.Must(run.climbers())[0].enough)
 	require.NoError(t, noisy.run(context.Background(), kit.Terminal{}))
 	assert.Greater(t, noisy.candidates[1].lambda, 1e-4, "less is far worse")
 	many, run := searchOn(t, o, train), searchOn(t, o, train)
