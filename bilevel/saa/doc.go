@@ -35,7 +35,7 @@
 //	         since over ln of the fall, and ℓ_i is at most 10 times the way on which row i of g_xy changes by its length;
 //	         on streams, if f alone knows x_i, the most that √(mean f_x²)/|f_xx| was, or a step past its minimum; not if x_i is rounding
 //	The step
-//	mayMove  x_i is free if no bound holds it and more than 3 groups know it; an open one does not go on down a flat,
+//	mayMove  x_i is free if no bound holds it and more than 3 groups know it, or in a set without bounds none; an open one does not go on down a flat,
 //	         its effect on y* 4/N of what it counts as, for less than stat or 2⁻³⁶ of F's largest scale, or with |h_i| < σ_i, as the set leaves h
 //	         on a step's way (along)
 //	metric   M = |B| of the free entries, in units ℓ

@@ -304,6 +304,17 @@ func TestRoundingMovesNothing(t *testing.T) {
 	assert.InDeltaSlice(t, []float64{1.245, 7}, s.X(), 1e-9)
 }
 
+// An entry that F does not know makes room for another in a ball.
+func TestMakesRoom(t *testing.T) {
+	for _, terms := range []uint64{0, 20} {
+		p := bileveltest.Must(auto.New(auto.Losses{Dx: 2, Dy: 1, Upper: terms, Lower: terms,
+			F: func(_, y auto.Vec, s bilevel.Sample) auto.Num { return y.Shift(-3 - 0.1*noise(s, 0)).SquaredNorm() },
+			G: func(x, y auto.Vec, _ bilevel.Sample) auto.Num { return y.At(0).Sub(x.At(1)).Square() }}))
+		_, r := solved(t, p, saa.Newton{}, bilevel.Options{X0: []float64{-0.6, -0.8}, Set: bilevel.Ball{Radius: 1}}, bilevel.Run{Xi: 400})
+		assert.InDelta(t, 1, r.X[1], 1e-9)
+	}
+}
+
 // StdErr is a number where no sample differs, Gap in a half-space that of its face; what was not asked is not flat.
 func TestHealthOnAFace(t *testing.T) {
 	p := bileveltest.Must(auto.New(auto.Losses{Dx: 2, Dy: 2, G: nearX,

@@ -81,6 +81,15 @@ func TestRunsOff(t *testing.T) {
 		}}))
 	s, _ := solved(t, p, saa.Newton{}, bilevel.Options{X0: []float64{300}}, bilevel.Run{Steps: 8000})
 	assert.Greater(t, s.X()[0], 312.0)
+	p = bileveltest.Must(auto.New(auto.Losses{Dx: 2, Dy: 1, Upper: 9, Lower: 9, // down to where differences are rounding
+		F: func(x, y auto.Vec, _ bilevel.Sample) auto.Num {
+			return y.Shift(-1).SquaredNorm().Add(x.At(0).Scale(0.3))
+		},
+		G: func(x, y auto.Vec, i bilevel.Sample) auto.Num {
+			return y.At(0).Sub(x.At(1)).Add(x.At(0)).Shift(noise(i, 51)).Square()
+		}}))
+	_, r := solved(t, p, saa.Newton{}, bilevel.Options{Seed: 1}, bilevel.Run{Steps: 1000})
+	assert.NotEmpty(t, r.Warnings)
 	fit := func(y auto.Vec, i bilevel.Sample, side uint64) auto.Num { // the second feature is noise
 		r := rand.New(rand.NewPCG(uint64(i), side))
 		a, b := r.NormFloat64(), r.NormFloat64()

@@ -133,7 +133,7 @@ func (m *newton) flat() (list []int) {
 			was += math.Abs(p.hy[j] * p.v[j] / p.n[1])
 		}
 		open := x < hi && m.step.open(i) && (d == 0 && math.IsInf(lo, -1) || d < 0x1p-10*c.most[i] && x > lo)
-		off := open || m.step.lost(i, c.span[i], p.unit[i])
+		off := open || m.step.lost(i, c.span[i], p.unit[i]) || math.Abs(x)+0x1p-20*p.unit[i] == math.Abs(x)
 		off = off || (p.c2[i] == 0 || acts == 0 && p.unit[i] > 0) && !m.whole() && x > lo && x < hi
 		curved := c.b.At(i, i)*p.norm > 0x1p10*was*c.most[i] || m.bottom(i)
 		if far := min(x-lo, hi-x); !math.IsInf(far, 1) { // on the way to its bound, as of log x or √x

@@ -194,10 +194,10 @@ func (m *newton) mayMove() {
 			span = max(span, math.Abs(x))
 		}
 		lost := m.step.lost(i, span, p.unit[i])
-		c.known[i] = c.known[i] || g.whole() && !lost && (p.c2[i] > 0 || span == 0) || m.sides[0].whole() && p.fx[i] != 0 || !lost && p.known(i)
+		c.known[i] = c.known[i] || m.step.box == nil && p.f2[i]+p.c2[i] == 0 || g.whole() && !lost && (p.c2[i] > 0 || span == 0) || m.sides[0].whole() && p.fx[i] != 0 || !lost && p.known(i)
 		lost = lost || p.f2[i] == 0 && math.Abs(x)+0x1p-20*p.unit[i] == math.Abs(x) // differences would be rounding
 		// a weight of y_j that no sample has told yet
-		lost = lost || m.endless() && p.f2[i] == 0 && !(max(p.effect(i)*cmp.Or(c.reach[i], math.Inf(1)), p.felt(i, p.big)) >= tiny*p.norm)
+		lost = lost || m.endless() && m.step.box != nil && p.f2[i] == 0 && !(max(p.effect(i)*cmp.Or(c.reach[i], math.Inf(1)), p.felt(i, p.big)) >= tiny*p.norm)
 		held := x <= lo && p.h[i] >= 0 || x >= hi && p.h[i] <= 0
 		held = held && (p.h[i] != 0 || !m.whole() || lo == hi) // F may curve down from there
 		share := m.faded(i)
@@ -207,7 +207,7 @@ func (m *newton) mayMove() {
 		off = off && (math.Abs(down[i]) < sigma || math.Abs((x-c.best[i])*down[i]) < rest)       // for nothing that samples or rounding tell
 		off = off && !(m.whole() && c.reach[i] > 0 && math.Abs(x-c.best[i]) > 0x1p10*c.reach[i]) // there y* turns
 		held = held || off && m.step.open(i)
-		if (p.size[i] > 0 || m.whole()) && c.known[i] && !lost && !held {
+		if (p.size[i] > 0 || m.whole() || m.step.box == nil) && c.known[i] && !lost && !held {
 			c.free = append(c.free, i)
 		}
 	}
