@@ -103,7 +103,6 @@ func BenchmarkSmall(b *testing.B) {
 	}
 }
 
-// BenchmarkSolve is one right-hand side, without the factorisation.
 func BenchmarkSolve(b *testing.B) {
 	each(b, 2, 2, func(n int) func() {
 		x, rhs, c := make([]float64, n), mattest.Vec(n, 1), new(chol.Cholesky)

@@ -259,7 +259,6 @@ func lowest(t *testing.T, p bilevel.Problem, s *bilevel.Solver) float64 {
 	return e.Values()[0]
 }
 
-// It is told where μ_g is twice and five times too large, and not where it is right.
 func TestLargeMuGIsTold(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long")

@@ -114,7 +114,6 @@ func TestMisusePanicsWithAConstant(t *testing.T) {
 	}
 }
 
-// Small orders follow larger ones; the others have each the workspace of the one before.
 func TestSteadyStateAllocatesNothing(t *testing.T) {
 	const n = 64
 	all := []*mat.Sym{mattest.Sym(n, 1), mat.NewSym(n), dst1(n), dct4(n)}

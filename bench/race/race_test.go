@@ -36,7 +36,6 @@ func race(t *testing.T, out string, args ...string) (stdout string) {
 	return stdout
 }
 
-// A race that is taken up has the numbers of the whole one, and does nothing twice.
 func TestTakenUp(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long")

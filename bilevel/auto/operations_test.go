@@ -98,7 +98,6 @@ func pow(r float64, at ...float64) function {
 		power(1, r), power(r, r-1), power(r*(r-1), r-2), at}
 }
 
-// Beside what FuzzExpressions makes: constants, empty vectors, one entry, tall matrices.
 func TestOperations(t *testing.T) {
 	a, b := []float64{0.5, -1, 2, 0.3}, []float64{1.5, 0.2, -0.7, 1}
 	tall := mattest.DenseOf(6, 4, func(i, j int) float64 { return math.Sin(float64((4*i + j) * (4*i + j))) })

@@ -139,7 +139,6 @@ func (p steeper) GradG(gy, x, y []float64, phi []bilevel.Sample) error {
 	return err
 }
 
-// JointG has the bits of the others, and a run with it their counts.
 func TestJoint(t *testing.T) {
 	models(t, func(t *testing.T, p *Problem, rng *rand.Rand, x, y []float64) {
 		dx, dy := p.Dims()

@@ -98,7 +98,6 @@ func TestNeumannTerms(t *testing.T) {
 	assert.Equal(t, 7, Neumann{LG: 3, MuG: 1, Terms: 7}.terms(1000))
 }
 
-// The methods that follow no log evaluate what they say.
 func TestCounts(t *testing.T) {
 	const u, l, all, window, n = 2, 3, 16, 32, 40
 	for name, want := range map[string]bilevel.Counts{

@@ -118,7 +118,6 @@ func TestRegister(t *testing.T) {
 	}
 }
 
-// New demands what an entry's Needs say, and nothing else.
 func TestEntriesTellWhatTheyNeed(t *testing.T) {
 	forEach(t, func(t *testing.T, e Entry) {
 		refused := func(p bilevel.Problem, set bilevel.Set, change func(t *Tuning)) bool {
@@ -287,7 +286,6 @@ func TestFieldsSayTheirDefaults(t *testing.T) {
 	assert.Greater(t, seen, 60)
 }
 
-// Without noise every method solves over a box, up to its bias.
 func TestMethodsSolve(t *testing.T) {
 	p := bileveltest.Must(quadratic.New(quadratic.Options{Dx: 3, Dy: 4, Seed: 5, MuG: 1, LG: 3, LP: 2, CrossNorm: 1, Terms: 20}))
 	free, _ := p.Optimum()

@@ -35,9 +35,9 @@
 //	         since over ln of the fall, and ℓ_i is at most 10 times the way on which row i of g_xy changes by its length;
 //	         on streams, if f alone knows x_i, the most that √(mean f_x²)/|f_xx| was, or a step past its minimum; not if x_i is rounding
 //	The step
-//	mayMove  x_i is free if no bound holds it and more than 3 groups know it, or in a set without bounds none; an open one does not go on down a flat,
-//	         its effect on y* 4/N of what it counts as, for less than stat or 2⁻³⁶ of F's largest scale, or with |h_i| < σ_i, as the set leaves h
-//	         on a step's way (along)
+//	mayMove  x_i is free if no bound holds it and more than 3 groups know it, or none in a set that does not consist of bounds; an
+//	         open one does not go on down a flat, its effect on y* 4/N of what it counts as, for less than stat or 2⁻³⁶ of F's
+//	         largest scale, or with |h_i| < σ_i, as the set leaves h on a step's way (along)
 //	metric   M = |B| of the free entries, in units ℓ
 //	find     s = argmin hᵀs + ½sᵀMs  over x + s in X,  |s_i| ≤ Δℓ_i·min(1, |h_i|/σ_i);
 //	         in a set that does not consist of bounds |s_i| ≤ 2Δℓ_i, by a multiple of the identity added to M
@@ -116,7 +116,7 @@
 //
 // Terms are drawn in passes, in the first like a stream. After it, a block is a pass: its steps ask all terms, by
 // the empty batch, at z⁺, and for B. It has arrived (bilevel.Arrived) when h and g_y are rounding, and turn
-// leads nowhere, or when what steps promise is 2⁻⁶⁰ of F's scale, and has not halved in 8, or 2⁻⁵⁰ in 18, or at a kink: a
+// leads nowhere, or when what steps promise is 2⁻⁶⁰ of F's scale, or of 2⁻²⁰ of its largest, and has not halved in 8, or 2⁻⁵⁰ in 18, or at a kink: a
 // step with τ ≤ 2⁻⁴² fails, and sᵀh⁺ > 0. In mayMove a flat begins at 2⁻¹⁰ of the maximum, and holds x_i where h_i
 // times the way since is below it: its minimum may be at infinity, but not where that way is 2¹⁰ times
 // the one on which row i of g_xy changes by its length.
