@@ -70,7 +70,7 @@ func (m *newton) faded(i int) (share [2]float64) {
 // rowSamples is the number of samples that rows are asked of, at least.
 func (c *curvature) rowSamples() int {
 	dx, dy := c.e.Rows, c.e.Cols
-	return max(dx+dy, min(4*(dx+dy), largest), c.n/(4*dx))
+	return max(min(4*(dx+dy), max(largest, 8*len(c.free))), c.n/(4*dx))
 }
 
 // drift is ‖(CᵀEᵀ + EC)s‖_M⁻¹/‖s‖_M of the package comment.

@@ -28,7 +28,7 @@
 //	down     if g_yy is indefinite, H = |g_yy|, at least 3 standard errors: y descends; x waits while it may be noise
 //	upper    v = H⁻¹f_y,  J = −H⁻¹g_xyᵀ = dy*/dx,  h = f_x − g_xy v + Bδ_x + E(δ_y − Jδ_x + u), carried to (x, y + u)
 //	learn    rows of B and E, differences of ∇L along (e_i, Je_i), on n_B samples, with
-//	         L = f − vᵀg_y, v fixed, and n_B = max(dx + dy, min(4(dx + dy), 64), N/4dx):
+//	         L = f − vᵀg_y, v fixed, and n_B = max(min(4(dx + dy), max(64, 8 for each free entry)), N/4dx):
 //	         E_i = [L_y(z + ε(e_i, Je_i)) − L_y(z)]/ε,    B_i = [L_x(z + ε(e_i, Je_i)) − L_x(z)]/ε + JᵀE_i
 //	lengths  ℓ_i = min(width of X, max‖y‖_H/‖Je_i‖_H): how far x_i alone goes until y* moves by its own size. If
 //	         x_i is open, ‖Je_i‖_H counts as ¼ of its maximum at least, but on streams, beside a bound, ℓ_i may be the way
