@@ -115,10 +115,10 @@
 // # On a finite sum
 //
 // Terms are drawn in passes, in the first like a stream. After it, a block is a pass: its steps ask all terms, by
-// the empty batch, at z⁺, and for B. It has arrived (bilevel.Arrived) when h and g_y are rounding, and turn
-// leads nowhere, or when what steps promise is 2⁻⁶⁰ of F's scale, or of 2⁻²⁰ of its largest, and has not halved in 8, or 2⁻⁵⁰ in 18, or at a kink: a
-// step with τ ≤ 2⁻⁴² fails, and sᵀh⁺ > 0. In mayMove a flat begins at 2⁻¹⁰ of the maximum, and holds x_i where h_i
-// times the way since is below it: its minimum may be at infinity, but not where that way is 2¹⁰ times
+// the empty batch, at z⁺, and for B. It has arrived (bilevel.Arrived) when h and g_y are rounding, and turn leads nowhere,
+// or when what steps promise is 2⁻⁶⁰ of F's scale, or of 2⁻²⁰ of its largest, and has not halved in 8, or 2⁻⁵⁰ in 18, or at
+// a kink: a step with τ ≤ 2⁻⁴² fails, and sᵀh⁺ > 0. In mayMove a flat begins at 2⁻¹⁰ of the maximum, and holds x_i where
+// h_i times the way since is below it: its minimum may be at infinity, but not where that way is 2¹⁰ times
 // the one on which row i of g_xy changes by its length.
 //
 // # Cost
