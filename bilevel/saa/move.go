@@ -194,10 +194,11 @@ func (m *newton) mayMove() {
 			span = max(span, math.Abs(x))
 		}
 		lost := m.step.lost(i, span, p.unit[i])
-		c.known[i] = c.known[i] || m.step.box == nil && p.f2[i]+p.c2[i] == 0 || g.whole() && !lost && (p.c2[i] > 0 || span == 0) || m.sides[0].whole() && p.fx[i] != 0 || !lost && p.known(i)
+		idle := m.step.box == nil && p.f2[i]+p.c2[i] == 0 // it makes room for others
+		c.known[i] = c.known[i] || idle || g.whole() && !lost && (p.c2[i] > 0 || span == 0) || m.sides[0].whole() && p.fx[i] != 0 || !lost && p.known(i)
 		lost = lost || p.f2[i] == 0 && math.Abs(x)+0x1p-20*p.unit[i] == math.Abs(x) // differences would be rounding
-		// a weight of y_j that no sample has told yet
-		lost = lost || m.endless() && m.step.box != nil && p.f2[i] == 0 && !(max(p.effect(i)*cmp.Or(c.reach[i], math.Inf(1)), p.felt(i, p.big)) >= tiny*p.norm)
+		acts := max(p.effect(i)*cmp.Or(c.reach[i], math.Inf(1)), p.felt(i, p.big)) >= tiny*p.norm
+		lost = lost || m.endless() && m.step.box != nil && p.f2[i] == 0 && !acts // a weight of y_j that no sample has told yet
 		held := x <= lo && p.h[i] >= 0 || x >= hi && p.h[i] <= 0
 		held = held && (p.h[i] != 0 || !m.whole() || lo == hi) // F may curve down from there
 		share := m.faded(i)
