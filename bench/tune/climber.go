@@ -287,7 +287,7 @@ func (c *climber) spread(block *chol.Cholesky) []float64 {
 
 const (
 	// Gradients on 1,257 rows of 10 classes, and on 630 of 4, where they are 5,039 and 1,885.
-	closeEnough, ofFolds = 1e-6, 3e-5 // ε² of descend; half: 5,290 and 1,963; twice: 4,753 and 1,830
+	closeEnough, ofFolds = 1e-6, 3e-5 // ε² of descend; ofFolds half: 5,290 and 1,963; twice: 4,753 and 1,830
 	memory               = 80         // pairs of L-BFGS; half: 6,420 and 1,885; twice: 4,299 and 1,885
 	mostSteps            = 300
 	alike                = 2.0 // of mix; half: 1.4 of the CPU; twice: 0.9

@@ -276,7 +276,7 @@ type candidate struct {
 }
 
 // bag picks a candidate on each of many resamples, drawn with replacement, of the held-out rows: bagging of
-// the choice (Breiman, Machine Learning 24, 1996). It is the best of
+// the choice (Breiman, Machine Learning 24, 1996; Efron, J. Am. Stat. Assoc. 109, 2014). It is the best of
 // the first result whose best is within margin standard errors of the least loss, for a constant at most
 // half of one. A row is judged by the picks of the resamples without it.
 func bag(list []candidate, seed uint64, margin float64) (picked [resamples]*candidate, losses []float64) {

@@ -196,7 +196,8 @@ func (t *search) method() *engine { return t.engine }
 func (t *search) chosen() *result { return t.results[t.choice.index] }
 
 // trainingShare is the share of the design rows that trains a model of the search. It multiplies the
-// weights for the model of all, which keeps the prior: of a mean over n rows, λ is one of precision 2nλ.
+// weights for the model of all, which keeps the prior: of a mean over n rows, λ is one of precision 2nλ
+// (Bishop, Pattern Recognition and Machine Learning, section 3.3.1).
 func (t *search) trainingShare() float64 {
 	if t.folded() {
 		return 1 - 1/float64(t.Folds)

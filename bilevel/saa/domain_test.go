@@ -304,7 +304,7 @@ func TestRoundingMovesNothing(t *testing.T) {
 	assert.InDeltaSlice(t, []float64{1.245, 7}, s.X(), 1e-9)
 }
 
-// An entry that F does not know makes room for another in a ball.
+// An idle entry makes room in a ball.
 func TestMakesRoom(t *testing.T) {
 	for _, terms := range []uint64{0, 20} {
 		p := bileveltest.Must(auto.New(auto.Losses{Dx: 2, Dy: 1, Upper: terms, Lower: terms,

@@ -328,7 +328,7 @@ func TestShares(t *testing.T) {
 	}
 }
 
-// A feature that the first samples lack: its y_j is rounding until then, and tells nothing of its weight.
+// Until samples have a feature, y_j is rounding, and tells nothing of x_j.
 func TestRareFeature(t *testing.T) {
 	t.Parallel()
 	p := expWeights(2, 0, 0.003, func(y auto.Vec, s bilevel.Sample, side uint64) auto.Num {
